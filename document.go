@@ -61,7 +61,7 @@ type Document struct {
 	Key    string    // the source's own name: a mail's Message-ID, a file's path
 	Title  string    // subject, heading or file name
 	Source string    // as chunks show it: "mail from Ana Ruiz", "meeting", "note"
-	Format string    // text, markdown, html, mail, transcript, pdf, json
+	Format string    // text, markdown, html, mail, transcript, pdf, docx, odt, rtf, xlsx, ods, pptx, odp, epub, json
 	Path   string    // the file it was read from or sent in
 	Date   time.Time // the zero time if unknown
 	Added  time.Time

@@ -40,6 +40,11 @@ type ModelInfo struct {
 	Chat     ChatFormat
 }
 
+// Large says that the model follows prompts that ask for more than an answer: lists of
+// questions, summaries. Of the smaller ones measured, none did (docs/prediction.md,
+// docs/conversations.md).
+func (m *ModelInfo) Large() bool { return m.Parameters >= 1e9 }
+
 // EmbedderInfo describes an embedder.
 type EmbedderInfo struct {
 	Name         string
@@ -63,6 +68,7 @@ type ChatFormat struct {
 	Question string // between the instructions (with all chunks) and the question
 	Answer   string // between the question and the answer
 	Lone     string // before a question without instructions
+	Tools    bool   // the template knows tools, so the model was trained to call them
 	// Stop are texts with which a model without turns would continue by itself: an answer
 	// ends before them.
 	Stop []string

@@ -11,6 +11,7 @@ type Kind uint8
 // The kinds of segment, in prompt order.
 const (
 	KindSystem   Kind = iota // the instructions; the root of every path
+	KindTurn                 // earlier turns of the conversation, or a summary of turns
 	KindChunk                // a piece of a document
 	KindQuestion             // the question and the start of the answer; always computed
 )
@@ -22,7 +23,8 @@ const (
 	// Sequential chains the chunks: a slice is valid only after the same earlier chunks.
 	Sequential Placement = iota
 	// Parallel makes every chunk a separate branch after the first segment, all at the
-	// same positions. The question follows the longest branch and sees all of them.
+	// same positions. The turns of a conversation are one more branch, in which each turn
+	// follows the one before. The question follows the longest branch and sees all of them.
 	Parallel
 )
 
@@ -130,6 +132,9 @@ type Prompt struct {
 	// answer is the same without it.
 	Drafting bool
 	Drafts   []Draft // best first
+	// Grammar, in GBNF, is what the answer must be a text of; empty: any. With MaxTokens
+	// reached the answer is the beginning of one. Nothing is drafted.
+	Grammar string
 	// Logits requests the scores after the last token of the prompt.
 	Logits bool
 }

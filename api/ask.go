@@ -12,19 +12,11 @@ import (
 // ask answers a question: as one JSON reply, or as a stream of events if the client accepts
 // one.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
-	in, err := params[InSpace](r)
+	space, q, streams, err := streamable[Question](r)
 	if err != nil {
 		return err
 	}
-	streams, err := wantsEvents(r)
-	if err != nil {
-		return err
-	}
-	q, err := decode[Question](r, true)
-	if err != nil {
-		return err
-	}
-	asked := AskRequest{Space: in.Space, Question: q}
+	asked := AskRequest{Space: space, Question: q}
 	if !streams {
 		a, err := s.answer(r.Context(), asked, Listener{})
 		if err != nil {
@@ -64,6 +56,20 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
 	return ctx.Err()
 }
 
+// streamable returns the space and the body of a request, and whether its reply is a stream of
+// events.
+func streamable[T any](r *http.Request) (space string, body T, streams bool, err error) {
+	in, err := params[InSpace](r)
+	if err != nil {
+		return "", body, false, err
+	}
+	if streams, err = wantsEvents(r); err != nil {
+		return "", body, false, err
+	}
+	body, err = decode[T](r, true)
+	return in.Space, body, streams, err
+}
+
 // token is a piece of an answer.
 type token struct {
 	Text string `json:"text"`
@@ -71,19 +77,27 @@ type token struct {
 
 // answer asks the backend and limits it to AskTimeout.
 func (s *Server) answer(ctx context.Context, q AskRequest, l Listener) (Answer, error) {
+	grant := grantOf(ctx)
+	a, err := inTime(ctx, s, "question", func(ctx context.Context) (Answer, error) { return s.backend.Ask(ctx, q, grant.redactListener(l)) })
+	if err != nil {
+		return a, err
+	}
+	return grant.redactAnswer(a), nil
+}
+
+// inTime limits what the model computes for a client to AskTimeout.
+func inTime[T any](ctx context.Context, s *Server, what string, compute func(context.Context) (T, error)) (T, error) {
 	limited, cancel := context.WithTimeout(ctx, s.AskTimeout)
 	defer cancel()
-	grant := grantOf(ctx)
-	a, err := s.backend.Ask(limited, q, grant.redactListener(l))
+	out, err := compute(limited)
 	switch {
 	case err == nil:
-		return grant.redactAnswer(a), nil
 	case ctx.Err() != nil:
-		return a, errClientGone // the client left: the backend did not fail
+		err = errClientGone // the client left: the backend did not fail
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return a, refuse(problemTimeout, "the question took longer than the limit of %v", s.AskTimeout)
+		err = refuse(problemTimeout, "the %s took longer than the limit of %v", what, s.AskTimeout)
 	}
-	return a, err
+	return out, err
 }
 
 // Question is the body of an ask request.
@@ -100,17 +114,25 @@ type Question struct {
 	MaxWrong *float64 `json:"max_wrong,omitempty"`
 	// MaxAge is the greatest age in seconds of a stored answer that is served; 0 means any.
 	MaxAge float64 `json:"max_age_seconds,omitempty"`
+	// Conversation is the id of a stored conversation. The question may lean on its turns, and
+	// is added to it with its answer.
+	Conversation string `json:"conversation,omitempty"`
 }
 
 // AskRequest is a question with its space and its conversation.
 type AskRequest struct {
 	Space string
 	Question
-	// Earlier holds the turns before the question. If Earlier or Instructions is set, the bank
-	// is not used.
+	// Earlier holds the turns before the question. If the question leans on them and it is not
+	// certain what it means, the bank is not used.
 	Earlier      []Turn
-	Instructions string // of the client
-	MaxTokens    int    // of the answer; 0: the limit of the service
+	Instructions string  // of the client
+	MaxTokens    int     // of the answer; 0: the limit of the service
+	Format       *Format // of the answer; nil: text
+	// Tools are what the answer may call, or must if MustCall is set.
+	Tools    []Tool
+	MustCall bool
+	Results  []ToolResult // what tools returned to the question
 }
 
 // Turn is one message of a conversation.
@@ -139,13 +161,16 @@ type Answer struct {
 	Outcome string `json:"outcome"` // answer_hit, verified_hit, tensor_hit, miss
 	Refused bool   `json:"refused"` // the answer says that the documents do not contain it
 	Grounds
-	Entry     string     `json:"entry,omitempty"` // the entry of the bank that was served or stored
-	Citations []Citation `json:"citations"`
-	Gate      Gate       `json:"gate"`
-	Chunks    Reuse      `json:"chunks"`
-	Tokens    Tokens     `json:"tokens"`
-	Drafts    []DraftUse `json:"drafts,omitempty"` // of the sources that were used
-	Finish    string     `json:"finish,omitempty"` // end, stop, length, loop, thought
+	// UnderstoodAs is the question that was answered, if it is not the one asked.
+	UnderstoodAs string     `json:"understood_as,omitempty"`
+	Entry        string     `json:"entry,omitempty"` // the entry of the bank that was served or stored
+	Citations    []Citation `json:"citations"`
+	Gate         Gate       `json:"gate"`
+	Chunks       Reuse      `json:"chunks"`
+	Tokens       Tokens     `json:"tokens"`
+	Drafts       []DraftUse `json:"drafts,omitempty"` // of the sources that were used
+	Memory       *Memory    `json:"memory,omitempty"` // absent: the space has no facts
+	Finish       string     `json:"finish,omitempty"` // end, stop, length, loop, thought
 	// Times holds milliseconds by stage. Each name ends in _ms.
 	Times map[string]float64 `json:"times"`
 	Notes []string           `json:"notes,omitempty"` // steps that failed and were skipped
@@ -251,6 +276,10 @@ type Record struct {
 	Outcome  string              `json:"outcome"`
 	Chunks   []percached.ChunkID `json:"chunks"`
 	TookMS   float64             `json:"took_ms"`
+	// Kept with the configuration key trajectories.
+	Answer string `json:"answer,omitempty"`
+	Memory *bool  `json:"memory,omitempty"` // whether facts were needed; nil: the space had none
+	Wrong  bool   `json:"wrong,omitempty"`  // the user said so
 }
 
 // Records lists questions of the history, the latest last.

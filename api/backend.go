@@ -10,10 +10,12 @@ type backendCall[In, Out any] = func(ctx context.Context, in In) (Out, error)
 // checked the form of the input and the rights of the caller.
 type Backend struct {
 	// Ask answers a question. It stops when ctx ends.
-	Ask    func(ctx context.Context, q AskRequest, l Listener) (Answer, error)
-	Embed  backendCall[[]string, Embedded]
-	About  backendCall[Nothing, About]
-	Status backendCall[Nothing, Status]
+	Ask func(ctx context.Context, q AskRequest, l Listener) (Answer, error)
+	// Complete continues a text; emit, if not nil, receives the first candidate in pieces.
+	Complete func(ctx context.Context, t TypingRequest, emit func(text string) error) (Completion, error)
+	Embed    backendCall[[]string, Embedded]
+	About    backendCall[Nothing, About]
+	Status   backendCall[Nothing, Status]
 
 	Spaces      backendCall[Nothing, Spaces] // all spaces; the server filters them for the caller
 	Space       backendCall[InSpace, Space]
@@ -29,17 +31,30 @@ type Backend struct {
 	Document       backendCall[OneDocument, DocumentText]
 	DeleteDocument backendCall[DeleteRequest, Receipt]
 
+	Facts      backendCall[InSpace, Facts]
+	AddFact    backendCall[AddFactRequest, Facts]
+	Fact       backendCall[OneDocument, Fact]
+	ChangeFact backendCall[ChangeFactRequest, Fact]
+	DeleteFact backendCall[DeleteRequest, Receipt]
+
 	History      backendCall[Recent, Records]
 	ClearHistory backendCall[ClearHistoryRequest, Cleared]
 
-	Entries       backendCall[Page, Entries]
-	SearchEntries backendCall[EntrySearch, Entries]
-	Entry         backendCall[OneEntry, Entry]
-	DeleteEntry   backendCall[OneEntry, Nothing]
-	VetoEntry     backendCall[VetoRequest, Nothing]
-	Export        backendCall[Export, Nothing]
-	Import        backendCall[Import, Imported]
-	Gate          backendCall[InSpace, GateReport]
+	Conversations      backendCall[Recent, Conversations]
+	CreateConversation backendCall[NewConversation, Conversation]
+	Conversation       backendCall[RecentTurns, Conversation]
+	AddTurns           backendCall[NewTurns, Conversation]
+	DeleteConversation backendCall[OneConversation, Receipt]
+
+	SearchDocuments backendCall[PassageSearch, Passages]
+	Entries         backendCall[EntryPage, Entries]
+	SearchEntries   backendCall[EntrySearch, Entries]
+	Entry           backendCall[OneEntry, Entry]
+	DeleteEntry     backendCall[OneEntry, Nothing]
+	VetoEntry       backendCall[VetoRequest, Nothing]
+	Export          backendCall[Export, Nothing]
+	Import          backendCall[Import, Imported]
+	Gate            backendCall[InSpace, GateReport]
 
 	Cache           backendCall[Nothing, Cache]
 	LimitCache      backendCall[CacheLimit, Cache]

@@ -71,6 +71,18 @@ func (w *Words) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// PassageSearch finds passages of documents near a text.
+type PassageSearch struct {
+	InSpace
+	Query Words `query:"q"`
+	Limit int   `query:"limit"` // 1 to 50; default 10
+}
+
+// Passages are parts of documents, best first.
+type Passages struct {
+	Passages []Citation `json:"passages"`
+}
+
 // OneDocument names a document.
 type OneDocument struct {
 	InSpace

@@ -18,8 +18,10 @@ type Entry struct {
 	Refused  bool       `json:"refused"`
 	Cut      bool       `json:"cut,omitempty"` // the answer ended at the token limit
 	Stale    bool       `json:"stale"`
+	Changed  bool       `json:"changed,omitempty"` // idle work changed the answer since it was last given
 	StaleWhy string     `json:"stale_why,omitempty"`
-	Origin   string     `json:"origin"` // asked or predicted
+	Origin   string     `json:"origin"`                 // asked or predicted
+	Under    string     `json:"instructions,omitempty"` // names the client's instructions
 	Evidence []Evidence `json:"evidence"`
 	Hits     uint64     `json:"hits"`
 	Made     time.Time  `json:"made"`
@@ -50,6 +52,12 @@ type Bank struct {
 	Vetoes   int    `json:"vetoes"`
 	Hits     uint64 `json:"hits"`
 	Bytes    int64  `json:"bytes"`
+}
+
+// EntryPage asks for one page of a space's entries.
+type EntryPage struct {
+	Page
+	Changed bool `query:"changed"` // only those
 }
 
 // EntrySearch finds stored questions similar to a text.
@@ -85,6 +93,7 @@ type ExportedEntry struct {
 	Evidence []percached.ChunkID `json:"evidence"`
 	Sources  []percached.ChunkID `json:"sources,omitempty"`
 	Origin   string              `json:"origin"`
+	Under    string              `json:"instructions,omitempty"`
 	Settings string              `json:"settings"` // identifies model, prompt and retrieval settings
 	Made     time.Time           `json:"made"`
 	Expires  time.Time           `json:"expires,omitzero"`

@@ -16,33 +16,41 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	asked, err := q.asked()
+	asked, stops, err := q.asked()
 	if err != nil {
 		return err
 	}
-	// A token for one space must not learn which other spaces exist.
-	if !grantOf(r.Context()).sees(asked.Space) {
-		return refuse(problemForbidden, "")
+	if err := mayAsk(r.Context(), asked.Space); err != nil {
+		return err
 	}
-	if !isSpaceName(asked.Space) {
-		return refuse(problemModelNotFound, "")
-	}
-	c := chatReply{id: "chatcmpl-" + exchangeOf(r.Context()).id, created: s.Now().Unix(), model: asked.Space}
+	c := chatReply{id: exchangeOf(r.Context()).id, created: s.Now().Unix(), asked: asked, stops: stops}
 	if q.Stream != nil && *q.Stream {
 		o := q.StreamOptions
 		c.usage = o != nil && o.IncludeUsage != nil && *o.IncludeUsage
-		return s.chatStream(w, r, asked, c)
+		return s.chatStream(w, r, c)
 	}
 	a, err := s.answer(r.Context(), asked, Listener{})
 	if err != nil {
-		return asModelError(err)
+		return asToolError(asked, err)
 	}
 	return reply(w, http.StatusOK, c.completion(a))
 }
 
-// asModelError turns a missing space into a missing model.
-func asModelError(err error) error {
-	if fault.KindOf(err) == fault.NotFound {
+// mayAsk refuses a space that the caller does not see, or that cannot exist. A token for one
+// space must not learn which other spaces exist.
+func mayAsk(ctx context.Context, space string) error {
+	switch {
+	case !grantOf(ctx).sees(space):
+		return refuse(problemForbidden, "")
+	case !isSpaceName(space):
+		return refuse(problemModelNotFound, "")
+	}
+	return nil
+}
+
+// asModelError turns a missing space into a missing model, unless it may be the conversation.
+func asModelError(q AskRequest, err error) error {
+	if fault.KindOf(err) == fault.NotFound && q.Conversation == "" {
 		return refuse(problemModelNotFound, "")
 	}
 	return err
@@ -50,7 +58,7 @@ func asModelError(err error) error {
 
 // chatStream streams the answer to a chat. It sends nothing before the first piece of text, so
 // that an earlier error has a status of its own.
-func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, asked AskRequest, c chatReply) error {
+func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, c chatReply) error {
 	out := newEventStream(w, r)
 	defer out.close()
 	ctx, stop := context.WithCancel(r.Context())
@@ -61,30 +69,17 @@ func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, asked AskReq
 		}
 	}
 	begun := false
-	var sent strings.Builder
-	sendText := func(text string) {
+	a, _, err := s.answerText(ctx, c.asked, c.stops, func(text string) {
 		if !begun {
 			begun = true
 			send(c.role())
 		}
 		if text != "" {
-			sent.WriteString(text)
 			send(c.content(text))
 		}
-	}
-	a, err := s.answer(ctx, asked, Listener{Token: sendText})
+	})
 	if err != nil {
-		return out.fail(asModelError(err))
-	}
-	// A stored answer may arrive without pieces.
-	if rest, ok := strings.CutPrefix(a.Answer, sent.String()); ok {
-		sendText(rest)
-	}
-	if instead := fallbackText(a); instead != "" {
-		if sent.Len() > 0 { // the sent text stays
-			instead = "\n\n" + instead
-		}
-		sendText(instead)
+		return out.fail(asToolError(c.asked, err))
 	}
 	for _, chunk := range c.lastChunks(a) {
 		if err := out.send("", chunk); err != nil {
@@ -94,20 +89,75 @@ func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, asked AskReq
 	return out.raw("", "[DONE]")
 }
 
+// answerText answers a question and sends the text of the reply in pieces: up to a stop, and
+// with the documents' own text if the answer is not grounded. It sends at least one piece, which
+// may be empty, and returns the whole text. The call of a tool, and a refusal of JSON, are no text.
+func (s *Server) answerText(ctx context.Context, asked AskRequest, stops chatStops, send func(text string)) (Answer, string, error) {
+	var sent, come strings.Builder
+	sendText := func(text string) {
+		sent.WriteString(text)
+		send(text)
+	}
+	a, err := s.answer(ctx, asked, Listener{Token: func(text string) {
+		come.WriteString(text)
+		if mayCall(asked, come.String()) {
+			return
+		}
+		sendText(stops.ready(come.String())[sent.Len():])
+	}})
+	if err != nil {
+		return a, "", err
+	}
+	if callOf(asked, a) != nil || refusalOf(asked, a) != "" {
+		sendText("")
+		return a, "", nil
+	}
+	// A stored answer may arrive without pieces.
+	text, _ := stops.cut(a.Answer)
+	if rest, ok := strings.CutPrefix(text, sent.String()); ok {
+		sendText(rest)
+	}
+	if instead := fallbackText(asked, a); instead != "" {
+		if sent.Len() > 0 { // the sent text stays
+			instead = "\n\n" + instead
+		}
+		sendText(instead)
+	}
+	return a, sent.String(), nil
+}
+
 // chatReply builds the responses to one chat request.
 type chatReply struct {
-	id, model string
-	created   int64
-	usage     bool // the stream ends with a usage chunk
+	id      string
+	asked   AskRequest
+	created int64
+	usage   bool // the stream ends with a usage chunk
+	stops   chatStops
 }
 
 // completion builds the response of a request that does not stream.
 func (c chatReply) completion(a Answer) chatCompletion {
-	return chatCompletion{
-		ID: c.id, Object: "chat.completion", Created: c.created, Model: c.model,
-		Choices: []chatChoice{{Message: chatMessage{Role: "assistant", Content: cmp.Or(fallbackText(a), a.Answer)}, Finish: finishOf(a)}},
-		Usage:   usageOf(a), Own: ownOf(a),
+	text, _ := c.stops.cut(a.Answer)
+	m := chatMessage{Role: "assistant"}
+	if call, refusal := callOf(c.asked, a), refusalOf(c.asked, a); call != nil {
+		m.Calls = []chatToolCall{c.call(call)}
+	} else if refusal != "" {
+		m.Refusal = &refusal
+	} else {
+		m.Content = new(cmp.Or(fallbackText(c.asked, a), text))
 	}
+	return chatCompletion{
+		ID: c.fullID(), Object: "chat.completion", Created: c.created, Model: c.asked.Space,
+		Choices: []chatChoice{{Message: m, Finish: c.finishOf(a)}},
+		Usage:   usageOf(a), Own: ownOf(c.asked, a),
+	}
+}
+
+func (c chatReply) fullID() string { return "chatcmpl-" + c.id }
+
+// call builds the call of a tool.
+func (c chatReply) call(call *ToolCall) chatToolCall {
+	return chatToolCall{ID: "call_" + c.id, Type: "function", Function: chatCallText{call.Tool, string(call.Arguments)}}
 }
 
 // chunk builds a piece of a stream; one without choices holds the usage only.
@@ -115,7 +165,7 @@ func (c chatReply) chunk(choices ...chatChunkChoice) chatChunk {
 	if choices == nil {
 		choices = []chatChunkChoice{}
 	}
-	return chatChunk{ID: c.id, Object: "chat.completion.chunk", Created: c.created, Model: c.model, Choices: choices}
+	return chatChunk{ID: c.fullID(), Object: "chat.completion.chunk", Created: c.created, Model: c.asked.Space, Choices: choices}
 }
 
 // role builds the first chunk of a stream.
@@ -131,18 +181,33 @@ func (c chatReply) content(text string) chatChunk {
 // lastChunks builds the chunks after the text: the finish reason, and the usage if the client
 // asked for it.
 func (c chatReply) lastChunks(a Answer) []chatChunk {
-	last := c.chunk(chatChunkChoice{Finish: new(finishOf(a))})
-	last.Own = new(ownOf(a))
-	if !c.usage {
-		return []chatChunk{last}
+	var chunks []chatChunk
+	if call, refusal := callOf(c.asked, a), refusalOf(c.asked, a); call != nil {
+		made := c.call(call)
+		made.Index = new(0)
+		chunks = append(chunks, c.chunk(chatChunkChoice{Delta: chatDelta{Calls: []chatToolCall{made}}}))
+	} else if refusal != "" {
+		chunks = append(chunks, c.chunk(chatChunkChoice{Delta: chatDelta{Refusal: &refusal}}))
 	}
-	usage := c.chunk()
-	usage.Usage = new(usageOf(a))
-	return []chatChunk{last, usage}
+	last := c.chunk(chatChunkChoice{Finish: new(c.finishOf(a))})
+	last.Own = new(ownOf(c.asked, a))
+	chunks = append(chunks, last)
+	if c.usage {
+		usage := c.chunk()
+		usage.Usage = new(usageOf(a))
+		chunks = append(chunks, usage)
+	}
+	return chunks
 }
 
 // finishOf maps an answer's end to OpenAI's finish_reason.
-func finishOf(a Answer) string {
+func (c chatReply) finishOf(a Answer) string {
+	if _, cut := c.stops.cut(a.Answer); cut {
+		return "stop"
+	}
+	if callOf(c.asked, a) != nil {
+		return "tool_calls"
+	}
 	if a.Finish == "length" || a.Finish == "thought" {
 		return "length"
 	}
@@ -157,17 +222,20 @@ func usageOf(a Answer) chatUsage {
 	return u
 }
 
-func ownOf(a Answer) chatOwn {
+func ownOf(asked AskRequest, a Answer) chatOwn {
+	if callOf(asked, a) != nil { // it claims nothing
+		a.Grounds = Grounds{Grounded: true}
+	}
 	return chatOwn{
-		Outcome: a.Outcome, Refused: a.Refused, Grounds: a.Grounds, Citations: a.Citations, Gate: a.Gate, Chunks: a.Chunks, Tokens: a.Tokens, Drafts: a.Drafts,
+		Outcome: a.Outcome, Refused: a.Refused, Grounds: a.Grounds, UnderstoodAs: a.UnderstoodAs, Citations: a.Citations, Gate: a.Gate, Chunks: a.Chunks, Tokens: a.Tokens, Drafts: a.Drafts,
 		Times: a.Times,
 	}
 }
 
 // fallbackText is the text sent in place of an answer that is not grounded: the best passage,
-// with the likely words in bold.
-func fallbackText(a Answer) string {
-	if a.Grounded || a.Instead == nil {
+// with the likely words in bold. Answers in JSON and with tools are sent as they are.
+func fallbackText(asked AskRequest, a Answer) string {
+	if a.Grounded || a.Instead == nil || asked.Format != nil || len(asked.Tools)+len(asked.Results) > 0 {
 		return ""
 	}
 	var b strings.Builder
@@ -200,9 +268,10 @@ type chatChoice struct {
 }
 
 type chatMessage struct {
-	Role    string    `json:"role"`
-	Content string    `json:"content"`
-	Refusal *struct{} `json:"refusal"` // always null; "the documents do not say" counts as an answer
+	Role    string         `json:"role"`
+	Content *string        `json:"content"` // null beside a call or a refusal
+	Refusal *string        `json:"refusal"` // in place of JSON, if there are no documents
+	Calls   []chatToolCall `json:"tool_calls,omitempty"`
 }
 
 // chatChunk is one piece of a streamed response.
@@ -224,8 +293,10 @@ type chatChunkChoice struct {
 }
 
 type chatDelta struct {
-	Role    string  `json:"role,omitempty"`
-	Content *string `json:"content,omitempty"`
+	Role    string         `json:"role,omitempty"`
+	Content *string        `json:"content,omitempty"`
+	Refusal *string        `json:"refusal,omitempty"`
+	Calls   []chatToolCall `json:"tool_calls,omitempty"`
 }
 
 type chatUsage struct {
@@ -242,12 +313,13 @@ type chatOwn struct {
 	Outcome string `json:"outcome"`
 	Refused bool   `json:"refused"`
 	Grounds
-	Citations []Citation         `json:"citations"`
-	Gate      Gate               `json:"gate"`
-	Chunks    Reuse              `json:"chunks"`
-	Tokens    Tokens             `json:"tokens"`
-	Drafts    []DraftUse         `json:"drafts,omitempty"`
-	Times     map[string]float64 `json:"times"`
+	UnderstoodAs string             `json:"understood_as,omitempty"`
+	Citations    []Citation         `json:"citations"`
+	Gate         Gate               `json:"gate"`
+	Chunks       Reuse              `json:"chunks"`
+	Tokens       Tokens             `json:"tokens"`
+	Drafts       []DraftUse         `json:"drafts,omitempty"`
+	Times        map[string]float64 `json:"times"`
 }
 
 // embeddingList is the response to an embedding request, in OpenAI's format.

@@ -45,7 +45,7 @@ func FuzzChat(f *testing.F) {
 			refusal(t, err)
 			return
 		}
-		a, err := q.asked()
+		a, _, err := q.asked()
 		if err != nil {
 			refusal(t, err)
 			return

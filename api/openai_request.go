@@ -11,8 +11,8 @@ import (
 
 // chatRequest is a chat request. Fields that are not listed here are ignored, because clients
 // send many. A listed field that would change the answer and is not supported is refused.
-// Answers are greedy and stored, so temperature, top_p, seed, user, metadata and store have no
-// effect; only the form of the first three is checked.
+// Answers are greedy and stored, so temperature, top_p, seed, user and store have no
+// effect; only the form of the first three is checked. Of metadata only conversation is read.
 type chatRequest struct {
 	Model    string     `json:"model"` // the name of a space
 	Messages []chatTurn `json:"messages"`
@@ -41,14 +41,24 @@ type chatRequest struct {
 	ToolChoice       json.RawMessage `json:"tool_choice"`
 	Functions        json.RawMessage `json:"functions"`
 	FunctionCall     json.RawMessage `json:"function_call"`
+
+	Metadata *chatMetadata `json:"metadata"`
+}
+
+// chatMetadata is what percached reads of a client's metadata.
+type chatMetadata struct {
+	Conversation *string `json:"conversation"` // the id of a stored conversation
+}
+
+func (m *chatMetadata) conversation() *string {
+	if m == nil {
+		return nil
+	}
+	return m.Conversation
 }
 
 type chatStreamOptions struct {
 	IncludeUsage *bool `json:"include_usage"`
-}
-
-type chatFormat struct {
-	Type string `json:"type"`
 }
 
 // chatFaults collects the invalid and the unsupported fields of an OpenAI request, at most
@@ -109,13 +119,22 @@ func (u *chatFaults) mustBeUnset(at string, raw json.RawMessage, nothing ...stri
 	u.unsupported(at, "must be left out")
 }
 
-// asked turns a chat request into a question.
-func (q *chatRequest) asked() (AskRequest, error) {
-	var u chatFaults
-	a := AskRequest{Space: q.Model}
-	if q.Model == "" {
+// usual checks the fields that chats and responses have in common.
+func (u *chatFaults) usual(model string, temperature, topP, topLogprobs *float64) {
+	if model == "" {
 		u.invalid("/model", "must name a space")
 	}
+	u.within("/temperature", temperature, 0, 2)
+	u.within("/top_p", topP, 0, 1)
+	u.mustEqual("/top_logprobs", topLogprobs, 0)
+}
+
+// asked turns a chat request into a question, and the texts before which its answer ends.
+func (q *chatRequest) asked() (AskRequest, chatStops, error) {
+	var u chatFaults
+	a := AskRequest{Space: q.Model}
+	u.usual(q.Model, q.Temperature, q.TopP, q.TopLogprobs)
+	u.tools(q.Tools, q.ToolChoice, &a)
 	for _, n := range []*int{q.MaxTokens, q.MaxCompletionTokens} {
 		if n != nil {
 			a.MaxTokens = *n
@@ -123,28 +142,35 @@ func (q *chatRequest) asked() (AskRequest, error) {
 	}
 	u.positive("/max_tokens", q.MaxTokens)
 	u.positive("/max_completion_tokens", q.MaxCompletionTokens)
-	u.within("/temperature", q.Temperature, 0, 2)
-	u.within("/top_p", q.TopP, 0, 1)
 	u.mustEqual("/n", q.N, 1)
 	u.mustEqual("/frequency_penalty", q.FrequencyPenalty, 0)
 	u.mustEqual("/presence_penalty", q.PresencePenalty, 0)
-	u.mustEqual("/top_logprobs", q.TopLogprobs, 0)
 	if q.Logprobs != nil && *q.Logprobs {
 		u.unsupported("/logprobs", "must be false or left out")
 	}
-	if q.ResponseFormat != nil && q.ResponseFormat.Type != "text" {
-		u.unsupported("/response_format", "must be of type text or left out")
+	if f := q.ResponseFormat; f != nil {
+		a.Format = u.format("/response_format", f.Type, "/response_format/json_schema/schema", f.Schema)
 	}
 	u.mustBeUnset("/logit_bias", q.LogitBias, "{}")
-	u.mustBeUnset("/stop", q.Stop, "[]")
 	u.mustBeUnset("/modalities", q.Modalities, `["text"]`)
 	u.mustBeUnset("/audio", q.Audio)
-	u.mustBeUnset("/tools", q.Tools, "[]")
-	u.mustBeUnset("/tool_choice", q.ToolChoice, `"none"`, `"auto"`)
 	u.mustBeUnset("/functions", q.Functions, "[]")
 	u.mustBeUnset("/function_call", q.FunctionCall, `"none"`, `"auto"`)
-	u.conversation(q.Messages, &a)
-	return a, u.err()
+	u.conversation("/messages", q.Messages, &a)
+	a.continues(q.Metadata.conversation())
+	stops := u.stops(q.Stop)
+	if len(stops) > 0 && (a.Format != nil || len(a.Tools) > 0) {
+		u.unsupported("/stop", "must be left out beside a format in JSON and beside tools")
+	}
+	return a, stops, u.err()
+}
+
+// continues makes the question one of a stored conversation, whose turns replace those that
+// the client sent.
+func (a *AskRequest) continues(conversation *string) {
+	if conversation != nil && *conversation != "" {
+		a.Conversation, a.Earlier = *conversation, nil
+	}
 }
 
 // chatTurn is a message of a chat request.
@@ -152,6 +178,7 @@ type chatTurn struct {
 	Role         string          `json:"role"`
 	Content      json.RawMessage `json:"content"` // a string or a list of parts
 	ToolCalls    json.RawMessage `json:"tool_calls"`
+	ToolCallID   string          `json:"tool_call_id"` // of a message with the role tool
 	FunctionCall json.RawMessage `json:"function_call"`
 	Audio        json.RawMessage `json:"audio"`
 }
@@ -164,15 +191,15 @@ type chatPart struct {
 
 // conversation splits messages into the client's instructions, the earlier turns, and the
 // question (the last message).
-func (u *chatFaults) conversation(turns []chatTurn, a *AskRequest) {
+func (u *chatFaults) conversation(field string, turns []chatTurn, a *AskRequest) {
 	if len(turns) == 0 {
-		u.invalid("/messages", "must contain at least one message")
+		u.invalid(field, "must contain at least one message")
 	}
 	var instructions []string
+	turns, places := u.toolTurns(field, turns, a)
 	for i, t := range turns {
-		at := "/messages/" + strconv.Itoa(i)
+		at := field + "/" + strconv.Itoa(places[i])
 		last := i == len(turns)-1
-		u.mustBeUnset(at+"/tool_calls", t.ToolCalls, "[]")
 		u.mustBeUnset(at+"/function_call", t.FunctionCall)
 		u.mustBeUnset(at+"/audio", t.Audio)
 		switch t.Role {
@@ -180,10 +207,10 @@ func (u *chatFaults) conversation(turns []chatTurn, a *AskRequest) {
 			if last && t.Role != "user" {
 				u.invalid(at+"/role", "must be user: the last message is the question")
 			}
-		case "tool", "function":
-			u.unsupported(at+"/role", "tools are not supported")
+		case "function":
+			u.unsupported(at+"/role", "must be tool: functions are not supported")
 		default:
-			u.invalid(at+"/role", "must be system, developer, user or assistant")
+			u.invalid(at+"/role", "must be system, developer, user, assistant or tool")
 		}
 		text := ""
 		if last || t.Role != "assistant" || string(t.Content) != "null" { // an assistant turn may be empty
@@ -228,7 +255,7 @@ func (u *chatFaults) content(at string, raw json.RawMessage) string {
 		switch {
 		case p.Type == "":
 			u.invalid(at+"/type", "must be text")
-		case p.Type != "text":
+		case !slices.Contains([]string{"text", "input_text", "output_text"}, p.Type):
 			u.unsupported(at+"/type", "must be text; other parts are not supported")
 		case p.Text == nil:
 			u.invalid(at+"/text", "must be a string")

@@ -96,7 +96,7 @@ func TestChatIsHonest(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.text), &c); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.Choices[0].Message.Content, "Not sure; the documents say:\n\nThe **plan** was for **Friday**."; got != want || c.Own.Grounded {
+	if got, want := *c.Choices[0].Message.Content, "Not sure; the documents say:\n\nThe **plan** was for **Friday**."; got != want || c.Own.Grounded {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -174,10 +174,10 @@ func chunkLines(t testing.TB, body string) (chunks []chatChunk, last string) {
 func TestChatStream(t *testing.T) {
 	text := func(s string) *string { return &s }
 	delta := func(c chatReply, d chatDelta) chatChunk { return c.chunk(chatChunkChoice{Delta: d}) }
-	c := chatReply{id: "chatcmpl-r1", model: "mail", created: 1_700_000_000}
+	c := chatReply{id: "r1", asked: AskRequest{Space: "mail"}, created: 1_700_000_000}
 	end := func(finish string, a Answer) chatChunk {
 		chunk := c.chunk(chatChunkChoice{Finish: &finish})
-		own := ownOf(a)
+		own := ownOf(c.asked, a)
 		chunk.Own = &own
 		return chunk
 	}
@@ -209,6 +209,13 @@ func TestChatStream(t *testing.T) {
 			role, delta(c, chatDelta{Content: text("On ")}), delta(c, chatDelta{Content: text("Friday.")}), delta(c, chatDelta{Content: text("\n\n" + instead)}), end("stop", doubted),
 		}},
 		{"not grounded, and nothing", &asker{answer: mute}, "", []chatChunk{role, delta(c, chatDelta{Content: text(instead)}), end("stop", mute)}},
+		{"up to a stop", &asker{pieces: []string{"On ", "Fri", "day."}, answer: chatAnswer()}, `,"stop":["idx","rida"]`, []chatChunk{
+			role, delta(c, chatDelta{Content: text("On ")}), delta(c, chatDelta{Content: text("F")}), end("stop", chatAnswer()),
+		}},
+		{"a stored answer up to a stop", &asker{answer: long}, `,"stop":" Fri"`, []chatChunk{role, delta(c, chatDelta{Content: text("On")}), end("stop", long)}},
+		{"what looked like a stop", &asker{pieces: []string{"On Fri", "day."}, answer: chatAnswer()}, `,"stop":"Fridays"`, []chatChunk{
+			role, delta(c, chatDelta{Content: text("On ")}), delta(c, chatDelta{Content: text("Friday.")}), end("stop", chatAnswer()),
+		}},
 		{"with usage", &asker{answer: chatAnswer()}, `,"stream_options":{"include_usage":true}`, []chatChunk{
 			role, delta(c, chatDelta{Content: text("On Friday.")}), end("stop", chatAnswer()), usage,
 		}},

@@ -190,6 +190,15 @@ func (in *Page) check() error { return limit(in.Limit, 1000) }
 func (in *Recent) defaults()    { in.Limit = 100 }
 func (in *Recent) check() error { return limit(in.Limit, 1000) }
 
+func (in *PassageSearch) defaults() { in.Limit = 10 }
+
+func (in *PassageSearch) check() error {
+	if in.Query == "" {
+		return invalidField("query:q", "must not be empty")
+	}
+	return limit(in.Limit, 50)
+}
+
 func (in *EntrySearch) defaults() { in.Limit = 10 }
 
 func (in *EntrySearch) check() error {

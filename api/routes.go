@@ -20,6 +20,8 @@ func (s *Server) routes() []route {
 		space    = "/v1/spaces/{space}"
 		entry    = space + "/entries/{entry}"
 		document = space + "/documents/{document}"
+		talk     = space + "/conversations/{conversation}"
+		fact     = space + "/facts/{document}"
 	)
 	b := s.backend
 	return []route{
@@ -47,10 +49,24 @@ func (s *Server) routes() []route {
 		{"getDocument", "GET", document, inSpace(RoleAsk), handle(200, b.Document)},
 		{"deleteDocument", "DELETE", document, inSpace(RoleWrite), handle(200, b.DeleteDocument)},
 
+		{"listFacts", "GET", space + "/facts", inSpace(RoleAsk), handle(200, b.Facts)},
+		{"addFact", "POST", space + "/facts", inSpace(RoleWrite), handle(200, b.AddFact)},
+		{"getFact", "GET", fact, inSpace(RoleAsk), handle(200, b.Fact)},
+		{"changeFact", "PATCH", fact, inSpace(RoleWrite), handle(200, b.ChangeFact)},
+		{"deleteFact", "DELETE", fact, inSpace(RoleWrite), handle(200, b.DeleteFact)},
+
 		{"ask", "POST", space + "/ask", inSpace(RoleAsk), s.ask},
+		{"complete", "POST", space + "/complete", inSpace(RoleAsk), s.complete},
 		{"listHistory", "GET", space + "/history", inSpace(RoleAsk), handle(200, s.history)},
 		{"clearHistory", "DELETE", space + "/history", inSpace(RoleWrite), handle(200, b.ClearHistory)},
 
+		{"listConversations", "GET", space + "/conversations", inSpace(RoleAsk), handle(200, b.Conversations)},
+		{"createConversation", "POST", space + "/conversations", inSpace(RoleAsk), handle(201, b.CreateConversation)},
+		{"getConversation", "GET", talk, inSpace(RoleAsk), handle(200, b.Conversation)},
+		{"addTurns", "POST", talk + "/turns", inSpace(RoleAsk), handle(200, b.AddTurns)},
+		{"deleteConversation", "DELETE", talk, inSpace(RoleAsk), handle(200, b.DeleteConversation)},
+
+		{"searchDocuments", "GET", space + "/search", inSpace(RoleAsk), handle(200, b.SearchDocuments)},
 		{"listEntries", "GET", space + "/entries", inSpace(RoleAsk), handle(200, b.Entries)},
 		{"searchEntries", "GET", space + "/entries/search", inSpace(RoleAsk), handle(200, b.SearchEntries)},
 		{"exportEntries", "GET", space + "/entries/export", inSpace(RoleAdmin), s.exportEntries},
@@ -89,6 +105,7 @@ func (s *Server) routes() []route {
 		{"changeConfig", "PATCH", "/v1/config", everywhere(RoleAdmin), handle(200, b.ChangeConfig)},
 
 		{"createChatCompletion", "POST", "/v1/chat/completions", anywhere(RoleAsk), s.chat},
+		{"createResponse", "POST", "/v1/responses", anywhere(RoleAsk), s.responses},
 		{"createEmbedding", "POST", "/v1/embeddings", anywhere(RoleAsk), s.embeddings},
 		{"listModels", "GET", "/v1/models", anywhere(RoleAsk), s.models},
 		{"getModel", "GET", "/v1/models/{model}", anywhere(RoleAsk), s.model},

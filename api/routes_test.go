@@ -34,12 +34,18 @@ func goodBodies() map[string]string {
 		"changeSpace":          `{"k":null,"threshold":0.9}`,
 		"upload":               `{"documents":[{"text":"a"}]}`,
 		"ask":                  `{"question":"when?","threshold":0.5,"max_wrong":0,"max_age_seconds":2.5}`,
+		"createConversation":   `{"title":"Trip"}`,
+		"addTurns":             `{"turns":[{"role":"user","text":"I live in Bergen."}]}`,
+		"complete":             `{"before":"We meet","after":"on Monday","alternatives":2,"max_tokens":5}`,
+		"addFact":              `{"text":"I live in Bergen."}`,
+		"changeFact":           `{"value":"Oslo"}`,
 		"importEntries":        `{"question":"when?"}`,
 		"restore":              "an archive",
 		"vetoEntry":            `{"asked":"who?"}`,
 		"limitCache":           `{"limit":0}`,
 		"postDevice":           `{"charging":true,"battery":0.5,"at":"2026-01-02T03:04:05Z"}`,
 		"changeConfig":         `{"threshold":"0.5"}`,
+		"createResponse":       `{"model":"mail","input":"when?"}`,
 		"createChatCompletion": `{"model":"mail","messages":[{"role":"user","content":"when?"}]}`,
 		"createEmbedding":      `{"model":"mail","input":"x"}`,
 	}
@@ -60,7 +66,7 @@ func (r route) request(space string, headers ...string) string {
 		headers = append(headers, "Content-Type: "+archiveType)
 	}
 	query := ""
-	if r.op == "searchEntries" {
+	if r.op == "searchEntries" || r.op == "searchDocuments" {
 		query = "?q=dentist"
 	}
 	return raw(r.method+" "+r.at(space)+query, body, headers...)
@@ -102,7 +108,8 @@ func TestEveryRouteReachesTheBackend(t *testing.T) {
 	named := map[string]string{ // where the operation's name is not the func's
 		"page": "", "pageFile": "", "health": "", "ready": "", "openapi": "", "getStatus": "Status", "listSpaces": "Spaces", "getSpace": "Space",
 		"exportEntries": "Export", "importEntries": "Import", "getUpload": "UploadStatus", "cancelUpload": "CancelUpload", "listUploads": "Uploads",
-		"listDocuments": "Documents", "getDocument": "Document", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
+		"listConversations": "Conversations", "getConversation": "Conversation",
+		"listDocuments": "Documents", "getDocument": "Document", "listFacts": "Facts", "getFact": "Fact", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
 		"getGate": "Gate", "getCache": "Cache", "getSpaceCache": "SpaceCache", "getTree": "Tree", "listPredictions": "Predictions",
 		"getIdle": "Idle", "postDevice": "Device", "listQueue": "Queue", "getLedger": "Ledger", "pauseIdle": "Pause", "resumeIdle": "Resume",
 		"drainIdle": "Drain", "getConfig": "Config",

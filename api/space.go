@@ -78,6 +78,7 @@ type Receipt struct {
 	History     int   `json:"history"`
 	Summaries   int   `json:"summaries"`
 	Predictions int   `json:"predictions"`
+	Turns       int   `json:"turns"` // of conversations
 	// CleanedUp says that no file of the data folder contains the deleted data.
 	CleanedUp bool `json:"cleaned_up"`
 }

@@ -120,7 +120,7 @@ func TestSpecWords(t *testing.T) {
 	for name, want := range map[string][]string{
 		"ProblemType": types,
 		"EventType": {
-			EventAnswer, EventRefused, EventStored, EventEvicted, EventJob, EventUpload, EventForgotten, EventSettings, EventLost,
+			EventAnswer, EventRefused, EventStored, EventEvicted, EventJob, EventUpload, EventForgotten, EventChanged, EventSettings, EventLost,
 		},
 		"UploadState":    {string(UploadQueued), string(UploadRunning), string(UploadDone), string(UploadFailed)},
 		"Order":          {string(percached.Relevance), string(percached.Canonical)},

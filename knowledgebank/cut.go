@@ -12,9 +12,9 @@ import (
 
 // piece becomes a chunk.
 type piece struct {
-	body   string
-	minute string // of a transcript: where the piece begins
-	words  int
+	body  string
+	place string // the part of the document, and the minute of a transcript
+	words int
 }
 
 // cut joins units into pieces of about target words. Each place between two units has a
@@ -25,9 +25,23 @@ type piece struct {
 func cut(ctx context.Context, units []unit, target int) []piece {
 	units = shorten(ctx, units, 2*target*13/10)
 	var out []piece
+	for from := 0; from < len(units) && ctx.Err() == nil; {
+		to := from + 1
+		for to < len(units) && units[to].by.in() == units[from].by.in() {
+			to++
+		}
+		out = append(out, cutPart(ctx, units[from:to], target)...)
+		from = to
+	}
+	return out
+}
+
+// cutPart cuts one part of a document. No piece has text of two parts.
+func cutPart(ctx context.Context, units []unit, target int) []piece {
+	var out []piece
 	from := 0
 	for _, to := range cuts(ctx, units, 2*target) {
-		p := piece{body: render(units[from:to]), minute: units[from].by.minute()}
+		p := piece{body: render(units[from:to]), place: units[from].by.place()}
 		n := 0
 		for _, u := range units[from:to] {
 			n += int(u.size)

@@ -207,9 +207,9 @@ func TestTranscript(t *testing.T) {
 	}}
 	got := cut(t.Context(), units(t.Context(), s), 100)
 	want := []piece{{
-		body:   "Ana Ruiz: Good morning. Let us begin. The budget first.\nBo: It is fine.\n(laughter)",
-		minute: "minute 59",
-		words:  15,
+		body:  "Ana Ruiz: Good morning. Let us begin. The budget first.\nBo: It is fine.\n(laughter)",
+		place: "minute 59",
+		words: 15,
 	}}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(piece{})); d != "" {
 		t.Error(d)

@@ -15,7 +15,7 @@ type Source struct {
 	Key    string    // the source's own name: a mail's Message-ID, a file's path
 	Title  string    // subject, heading or file name
 	Source string    // as chunks name it: "mail from Ana Ruiz", "meeting", "note"
-	Format string    // text, markdown, html, mail, transcript, pdf, json
+	Format string    // text, markdown, html, mail, transcript, pdf, docx, odt, rtf, xlsx, ods, pptx, odp, epub, json
 	Path   string    // the file that it was read from, if there is one
 	File   string    // the name of the file that it was sent in; unlike a path it does not replace a missing title
 	Date   time.Time // the zero time when unknown
@@ -27,6 +27,7 @@ type Source struct {
 
 // Block is a paragraph, a heading, or one speaker's turn.
 type Block struct {
+	Part    string // what of the document it is in, as chunks name it: "attachment lease.docx"; empty: its main text
 	Speaker string // in a transcript; empty otherwise
 	At      string // of a transcript: "00:12:31"
 	Text    string // valid UTF-8 without control characters except \n
@@ -86,7 +87,7 @@ func (b *Bank) prepare(ctx context.Context, s *Source) (*item, error) {
 		if ended(ctx, i) {
 			return nil, fault.Wrap(op, ctx.Err())
 		}
-		c := percached.Chunk{Head: head(d, p.minute), Body: p.body}
+		c := percached.Chunk{Head: head(d, p.place), Body: p.body}
 		c.ID = percached.NewChunkID(c.Rendered())
 		d.Words += p.words
 		d.Chunks = append(d.Chunks, c.ID)

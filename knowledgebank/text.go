@@ -118,10 +118,11 @@ func about(s *Source) string {
 	return "note"
 }
 
-// head is the first line of a chunk. minute is not empty in a transcript.
-func head(d *percached.Document, minute string) string {
+// head is the first line of a chunk. place is the part of the document, and the minute of a
+// transcript; it may be empty.
+func head(d *percached.Document, place string) string {
 	var parts []string
-	for _, p := range []string{d.Source, minute, date(d)} {
+	for _, p := range []string{d.Source, place, date(d)} {
 		if p != "" {
 			parts = append(parts, p)
 		}

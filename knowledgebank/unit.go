@@ -13,20 +13,34 @@ import (
 type unit struct {
 	text  string
 	joint string // between it and the unit before, in one chunk
-	by    *voice // nil: nobody says it
+	by    *voice // nil: nobody says it, in the main text
 	size  int32  // in half words
 	price int16  // of a cut behind it
 	turn  bool   // the speaker begins here
 }
 
-// voice is who speaks in a transcript, and when.
-type voice struct{ speaker, at string }
+// voice is the part of the document, and who speaks in a transcript, and when.
+type voice struct{ part, speaker, at string }
 
-func (v *voice) minute() string {
+// in is the part of the document.
+func (v *voice) in() string {
 	if v == nil {
 		return ""
 	}
-	return minute(v.at)
+	return v.part
+}
+
+// place is the part and the minute, as a chunk names them.
+func (v *voice) place() string {
+	switch {
+	case v == nil:
+		return ""
+	case v.part == "":
+		return minute(v.at)
+	case minute(v.at) == "":
+		return v.part
+	}
+	return v.part + ", " + minute(v.at)
 }
 
 // The prices of cuts. chance adds up to 1023 to each.
@@ -54,6 +68,7 @@ var bullet = regexp.MustCompile(`^([-*•◦‣–—+>|#]|\(?[0-9]{1,3}[.)]|\(?
 func units(ctx context.Context, s *Source) []unit {
 	var out []unit
 	var turn *Block
+	var part *voice // of the text that nobody says
 	for i := range s.Blocks {
 		if ended(ctx, i) {
 			return nil
@@ -65,7 +80,14 @@ func units(ctx context.Context, s *Source) []unit {
 		}
 		if b.Speaker == "" && s.Format != "transcript" {
 			turn = nil
+			from := len(out)
 			out = append(out, paragraph(ctx, b.Text, i+1 < len(s.Blocks))...)
+			if b.Part = line(b.Part); b.Part != part.in() {
+				part = &voice{part: b.Part}
+			}
+			for j := from; b.Part != "" && j < len(out); j++ {
+				out[j].by = part
+			}
 			continue
 		}
 		goes := turn != nil && turn.Speaker == b.Speaker
@@ -87,7 +109,7 @@ func units(ctx context.Context, s *Source) []unit {
 
 // spoken returns the sentences of a turn. goes: the turn continues an earlier one.
 func spoken(b *Block, goes bool) []unit {
-	out, by := cutLine(squeeze(b.Text), "\n", paragraphEnd), &voice{b.Speaker, b.At}
+	out, by := cutLine(squeeze(b.Text), "\n", paragraphEnd), &voice{line(b.Part), b.Speaker, b.At}
 	for i := range out {
 		out[i].by = by
 	}

@@ -69,6 +69,7 @@ mkdir "$root/DEBIAN"
 for script in postinst prerm postrm; do
 	put packaging/debian/$script DEBIAN/$script 755
 done
+put packaging/debian/templates DEBIAN/templates
 echo /etc/percached/percached.conf >"$root/DEBIAN/conffiles"
 size=$(du -k -s --apparent-size --exclude=DEBIAN "$root" | cut -f 1)
 cat >"$root/DEBIAN/control" <<EOF
@@ -78,7 +79,7 @@ Architecture: $arch
 Maintainer: $maintainer
 Installed-Size: $size
 Pre-Depends: init-system-helpers (>= 1.54~)
-Depends: systemd | systemd-standalone-sysusers | systemd-sysusers
+Depends: systemd | systemd-standalone-sysusers | systemd-sysusers, debconf (>= 0.5) | debconf-2.0
 Recommends: ca-certificates
 Section: utils
 Priority: optional
@@ -92,7 +93,8 @@ Description: answers over your own documents, from work done before
  has read before. While the device is idle, it works out what is likely to be
  asked and gets that ready.
  .
- The service listens at 127.0.0.1 alone.
+ The package has a system service and a user service, and starts neither. Both
+ listen on 127.0.0.1.
 EOF
 (cd "$root" && find etc usr -type f | LC_ALL=C sort | xargs md5sum) >"$root/DEBIAN/md5sums"
 dpkg-deb --root-owner-group -Zxz --build "$root" "$to" >/dev/null

@@ -38,6 +38,12 @@ func (p *Predictor) Summarise(ctx context.Context, space string, chunk percached
 		return Usage{}, fault.Wrap(op, err)
 	}
 	text := strings.ToValidUTF8(describeChunk(title, c), "")
+	pt := &part{chunk: chunk, version: c.Version, made: truncateTime(p.o.Now()), at: at}
+	if !p.follows(words) {
+		begun := time.Now()
+		err := p.storePart(space, w, pt, summary(text))
+		return Usage{Took: time.Since(begun)}, fault.Wrap(op, err)
+	}
 	const least = 256 // bytes
 	res, _, err := p.generate(ctx, p.o.SummaryTokens, len(text), least, func(n int) string {
 		return words.fill(strings.TrimRight(shorten(text, n), "."), "", 0)
@@ -45,7 +51,6 @@ func (p *Predictor) Summarise(ctx context.Context, space string, chunk percached
 	if err != nil {
 		return usage(&res), fault.Wrap(op, err)
 	}
-	pt := &part{chunk: chunk, version: c.Version, made: truncateTime(p.o.Now()), at: at}
 	return usage(&res), fault.Wrap(op, p.storePart(space, w, pt, summary(res.Text)))
 }
 

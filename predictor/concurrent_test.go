@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/percached/percached"
@@ -25,6 +26,11 @@ func TestConcurrent(t *testing.T) {
 	}
 	all, _, err := w.Unsummarised(t.Context(), "mail", 100)
 	w.must(err)
+	var questions atomic.Int32
+	w.asked = func() ([]predictor.Asked, error) {
+		i := int(questions.Add(1)) % 4
+		return []predictor.Asked{{Question: fmt.Sprint("Who is ", i), Chunks: all[i : i+2]}}, nil
+	}
 	var wg sync.WaitGroup
 	each := func(n int, fn func(i int) error) {
 		for i := range n {
@@ -38,10 +44,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	each(len(all), func(i int) error { _, err := w.Summarise(ctx, "mail", all[i]); return err })
 	each(8, func(int) error { _, err := w.FromKnowledge(ctx, "mail", 4); return err })
-	each(4, func(i int) error {
-		_, err := w.fromHistory(ctx, "mail", []predictor.Asked{{Question: fmt.Sprint("Who is ", i), Chunks: all[i : i+2]}}, 2)
-		return err
-	})
+	each(4, func(int) error { _, err := w.FromHistory(ctx, "mail", 2); return err })
 	each(4, func(int) error {
 		ps, err := w.Predictions("mail")
 		for _, p := range ps {

@@ -7,6 +7,11 @@
 // ([Predictor.FromHistory]). The package parses the model's output, drops what is known
 // or useless, and stores the rest as predictions.
 //
+// Some questions need no model: sentences of a certain form raise one ("The report is due
+// on ..."), and what was asked about two names is asked about a third. A model that does
+// not follow prompts only continues questions whose first words are given: those with
+// which the user's questions begin, and a name in the text.
+//
 // Invariants:
 //
 //   - A method writes to disk before it returns, except for hits, which Flush and Close

@@ -104,10 +104,11 @@ func (h *held) Generate(ctx context.Context, p percached.Prompt, emit func(strin
 // The history is forgotten after it was read and before the engine gets it.
 func TestHistoryForgottenWhileRead(t *testing.T) {
 	w := start(t)
-	r, err := w.FromHistory(t.Context(), "mail", func() ([]predictor.Asked, error) {
+	w.asked = func() ([]predictor.Asked, error) {
 		_, err := w.ForgetHistory("mail")
 		return []predictor.Asked{{Question: "When is dinner?"}}, err
-	}, 2)
+	}
+	r, err := w.FromHistory(t.Context(), "mail", 2)
 	if s := w.stats(); err != nil || len(r.New) != 0 || s.Predictions != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

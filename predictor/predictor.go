@@ -142,7 +142,16 @@ type Options struct {
 	// Prompts returns a space's own prompt: abstract, knowledge or history. It may be
 	// nil.
 	Prompts func(space, name string) (text string, ok bool, err error)
-	Now     func() time.Time
+	// FollowsPrompts says that the model follows the built-in prompts: it was trained on
+	// them, or is large. Another model is asked for summaries and lists only in a space
+	// with prompts of its own; else a summary is the beginning of its chunk, and the model
+	// continues questions from their first words.
+	FollowsPrompts bool
+	// PromptWords is how many words of documents one prompt contains.
+	PromptWords int
+	// Asked returns the questions asked so far, oldest first. It may be nil.
+	Asked func(space string) ([]Asked, error)
+	Now   func() time.Time
 	// AbstractLimit is the maximum size in bytes of the texts of a space's abstract.
 	AbstractLimit int64
 	// Stride is how many questions one round asks for.
@@ -172,7 +181,7 @@ const (
 func Default() Options {
 	return Options{
 		Now: time.Now, AbstractLimit: 256 << 10, Stride: 5, Buffer: 8,
-		SummaryTokens: 128, QuestionTokens: 48,
+		SummaryTokens: 128, QuestionTokens: 48, PromptWords: 120, FollowsPrompts: true,
 	}
 }
 
@@ -192,6 +201,7 @@ func (o Options) Validate() error {
 	bad(o.AbstractLimit < 0, "invalid abstract limit of %d bytes: it is negative", o.AbstractLimit)
 	bad(o.Stride < 1 || o.Stride > maxStride, "invalid stride %d: it is not between 1 and %d", o.Stride, maxStride)
 	bad(o.Buffer < 1 || o.Buffer > maxBuffer, "invalid buffer %d: it is not between 1 and %d", o.Buffer, maxBuffer)
+	bad(o.PromptWords < 1, "invalid prompt length of %d words: use at least 1", o.PromptWords)
 	bad(o.SummaryTokens < 1, "invalid summary length of %d tokens: use at least 1", o.SummaryTokens)
 	bad(o.QuestionTokens < 1, "invalid question length of %d tokens: use at least 1", o.QuestionTokens)
 	return errors.Join(errs...)

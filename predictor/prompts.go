@@ -27,6 +27,7 @@ var historyPrompt string
 // promptTemplate is a prompt with empty slots.
 type promptTemplate struct {
 	text, slot string
+	own        bool // the space's own
 }
 
 // Slot is the slot that the prompt of this name must contain; without it the prompt would
@@ -46,14 +47,14 @@ func Slot(prompt string) string {
 // loadPrompt returns the space's own prompt, or the built-in one.
 func (p *Predictor) loadPrompt(space, name, ours string) (promptTemplate, error) {
 	const op = "predictor: prompt"
-	w := promptTemplate{ours, Slot(name)}
+	w := promptTemplate{text: ours, slot: Slot(name)}
 	if p.o.Prompts != nil {
 		text, ok, err := p.o.Prompts(space, name)
 		if err != nil {
 			return w, fault.Wrap(op, err)
 		}
 		if ok {
-			w.text = text
+			w.text, w.own = text, true
 		}
 	}
 	if !strings.Contains(w.text, w.slot) {
@@ -69,6 +70,9 @@ func (p *Predictor) loadPrompt(space, name, ours string) (promptTemplate, error)
 func (w promptTemplate) fill(about, kind string, count int) string {
 	return strings.NewReplacer(w.slot, about, "{kind}", kindName(kind), "{count}", strconv.Itoa(count)).Replace(w.text)
 }
+
+// follows reports whether the model can be expected to follow a prompt.
+func (p *Predictor) follows(w promptTemplate) bool { return w.own || p.o.FollowsPrompts }
 
 // kindName is the name of a space's kind in prompts.
 func kindName(kind string) string {

@@ -2,6 +2,7 @@ package predictor
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -44,6 +45,14 @@ type Round struct {
 	Usage   Usage
 }
 
+// proposal is a question that a round may store, with what it was made from.
+type proposal struct {
+	question string
+	from     From
+	chunks   []percached.ChunkID
+	asked    [][16]byte // questions of the history
+}
+
 // draft is a round in progress.
 type draft struct {
 	*Predictor
@@ -52,7 +61,8 @@ type draft struct {
 	from     From
 	versions map[percached.ChunkID]uint64 // of its chunks
 	parts    []*part                      // used by this round
-	asked    [][16]byte
+	chunks   []percached.ChunkID          // in the prompt
+	asked    [][16]byte                   // in the prompt
 	stride   int
 }
 
@@ -84,23 +94,82 @@ func (p *Predictor) prepareRound(space, prompt, ours string, n int) (w promptTem
 // tokens is the maximum length of the list.
 func (d *draft) tokens() int { return d.stride * d.o.QuestionTokens }
 
-// finish parses the model's output and stores the useful questions.
-func (d *draft) finish(ctx context.Context, res *percached.Result) (Round, error) {
+// finish stores the useful questions of the model's output, and those that need no model:
+// of the form of these chunks' sentences if the round is about them, and by analogy to the
+// questions asked.
+func (d *draft) finish(ctx context.Context, res *percached.Result, chunks []percached.ChunkID, asked []Asked) (Round, error) {
 	r := Round{Sources: len(d.parts) + len(d.asked), Usage: usage(res)}
-	questions, dropped := parse(res.Text, d.stride, res.Finish != percached.FinishLength)
-	var fresh []string
+	questions, dropped := []string(nil), map[Drop]int{}
+	if res.Usage.Prompt > 0 {
+		questions, dropped = parse(res.Text, d.stride, res.Finish != percached.FinishLength)
+	}
+	var printed []proposal
 	for _, q := range questions {
-		why, err := d.reject(ctx, q)
+		printed = append(printed, proposal{q, d.from, slices.Clone(d.chunks), slices.Clone(d.asked)})
+	}
+	d.widenTask(chunks)
+	texts, err := d.readChunks(chunks)
+	if err != nil { // NotFound: the space was deleted
+		return r, ignoreGone(err)
+	}
+	var kept []proposal
+	for _, from := range []iter.Seq[proposal]{slices.Values(d.factQuestions(texts)), d.analogies(asked, texts), slices.Values(printed)} {
+		useful, err := d.useful(ctx, from, d.stride, dropped)
 		if err != nil {
 			return r, err
 		}
-		if why != "" {
-			dropped[why]++
+		kept = append(kept, useful...)
+	}
+	rests := slices.Clone(d.chunks)
+	for _, q := range kept {
+		rests = append(rests, q.chunks...)
+	}
+	d.narrowTask(d.work, rests)
+	return r, d.store(&r, kept, dropped)
+}
+
+// ignoreGone ignores that a space was deleted meanwhile.
+func ignoreGone(err error) error {
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// readChunks reads chunks for questions without a model. The round depends on them.
+func (d *draft) readChunks(ids []percached.ChunkID) (texts []percached.Chunk, err error) {
+	err = d.eachChunk(d.space, ids, func(c percached.Chunk) {
+		texts = append(texts, c)
+		if _, used := d.versions[c.ID]; !used { // else the prompt contains that version
+			d.versions[c.ID] = c.Version
+		}
+	})
+	return texts, err
+}
+
+// useful tests proposals until n are useful, or 4 n are not.
+func (d *draft) useful(ctx context.Context, proposals iter.Seq[proposal], n int, dropped map[Drop]int) (kept []proposal, err error) {
+	tried := map[[16]byte]bool{}
+	for q := range proposals {
+		id := newID(d.work.space, q.question)
+		if tried[id] || len(q.question) > maxQuestion {
 			continue
 		}
-		fresh = append(fresh, q)
+		tried[id] = true
+		why, err := d.reject(ctx, q.question)
+		switch {
+		case err != nil:
+			return nil, err
+		case why != "":
+			dropped[why]++
+		default:
+			kept = append(kept, q)
+		}
+		if len(kept) >= n || len(tried) >= 4*n {
+			break
+		}
 	}
-	return r, d.store(&r, fresh, dropped)
+	return kept, nil
 }
 
 // reject returns why a question is useless, or "".
@@ -129,7 +198,7 @@ func (d *draft) isPredicted(id [16]byte) bool {
 
 // store writes a round in one transaction. It writes nothing if the sources changed
 // meanwhile.
-func (d *draft) store(r *Round, questions []string, dropped map[Drop]int) error {
+func (d *draft) store(r *Round, questions []proposal, dropped map[Drop]int) error {
 	d.write.Lock()
 	defer d.write.Unlock()
 	ok, err := d.isCurrent(d.space, d.work, d.versions)
@@ -139,14 +208,12 @@ func (d *draft) store(r *Round, questions []string, dropped map[Drop]int) error 
 	var fresh []Prediction
 	now := truncateTime(d.o.Now())
 	for _, q := range questions {
-		id := newID(d.work.space, q)
-		if d.isPredicted(id) { // by another round meanwhile
+		id := newID(d.work.space, q.question)
+		if d.isPredicted(id) || slices.ContainsFunc(fresh, func(p Prediction) bool { return p.ID == id }) {
 			dropped[Known]++
 			continue
 		}
-		fresh = append(fresh, Prediction{
-			ID: id, Question: q, From: d.from, Chunks: slices.Clone(d.work.chunks), Asked: slices.Clone(d.asked), Made: now,
-		})
+		fresh = append(fresh, Prediction{ID: id, Question: q.question, From: q.from, Chunks: q.chunks, Asked: q.asked, Made: now})
 	}
 	counts := d.counts(dropped)
 	if err := d.o.DB.Update(func(tx *kv.Tx) error { return d.writeRound(tx, fresh, counts) }); err != nil {
@@ -156,12 +223,11 @@ func (d *draft) store(r *Round, questions []string, dropped map[Drop]int) error 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.stateOf(d.work.space)
-	rests := slices.Clone(d.work.chunks)
 	for _, pt := range d.parts {
 		pt.used = true
 	}
 	for i := range fresh {
-		s.predictions[fresh[i].ID] = &storedPrediction{from: d.from, made: now, chunks: rests}
+		s.predictions[fresh[i].ID] = &storedPrediction{from: fresh[i].From, made: now, chunks: fresh[i].Chunks}
 	}
 	s.dropped = counts
 	return nil
@@ -260,6 +326,13 @@ func (p *Predictor) narrowTask(w *task, chunks []percached.ChunkID) {
 	w.chunks = chunks
 }
 
+// widenTask makes a round depend on more chunks. It must precede their read.
+func (d *draft) widenTask(chunks []percached.ChunkID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.work.chunks = append(slices.Clone(d.work.chunks), chunks...)
+}
+
 // voidTasks voids the tasks of a space that depend on something forgotten. The caller
 // holds write.
 func (p *Predictor) voidTasks(space kv.SpaceID, rests func(*task) bool) {
@@ -297,14 +370,23 @@ const chunkBatch = 512
 // versions returns the versions of the existing chunks. A damaged one counts as gone.
 func (p *Predictor) versions(space string, ids []percached.ChunkID) (map[percached.ChunkID]uint64, error) {
 	versions := make(map[percached.ChunkID]uint64, len(ids))
+	err := p.eachChunk(space, ids, func(c percached.Chunk) { versions[c.ID] = c.Version })
+	if err != nil {
+		return nil, err
+	}
+	return versions, nil
+}
+
+// eachChunk reads the existing chunks in batches. A damaged one counts as gone.
+func (p *Predictor) eachChunk(space string, ids []percached.ChunkID, fn func(percached.Chunk)) error {
 	for some := range slices.Chunk(ids, chunkBatch) {
 		chunks, err := p.o.Knowledge.Chunks(space, some)
 		if err != nil && fault.KindOf(err) != fault.Internal {
-			return nil, err
+			return err
 		}
 		for i := range chunks {
-			versions[chunks[i].ID] = chunks[i].Version
+			fn(chunks[i])
 		}
 	}
-	return versions, nil
+	return nil
 }

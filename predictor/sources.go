@@ -2,6 +2,7 @@ package predictor
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,13 +12,10 @@ import (
 	"github.com/percached/percached/internal/base/kv"
 )
 
-// promptWords is how many words of the abstract one prompt contains: what the built-in
-// model was trained on and a small model can handle.
-const promptWords = 120
-
-// FromKnowledge asks the model what the user might ask about the newest unused parts of
-// the abstract, as many as fit into one prompt. It marks them as used even if no question
-// was useful. A stride of 0 means the default.
+// FromKnowledge predicts what the user might ask about the newest unused parts of the
+// abstract, as many as fit into one prompt: from the form of their sentences, by analogy
+// to the history, and by asking the model. It marks them as used even if no question was
+// useful. A stride of 0 means the default.
 func (p *Predictor) FromKnowledge(ctx context.Context, space string, stride int) (Round, error) {
 	const op = "predictor.FromKnowledge"
 	words, kind, stride, err := p.prepareRound(space, "knowledge", knowledgePrompt, stride)
@@ -30,21 +28,59 @@ func (p *Predictor) FromKnowledge(ctx context.Context, space string, stride int)
 		return Round{}, fault.Wrap(op, err)
 	}
 	d := &draft{Predictor: p, space: space, work: w, from: Knowledge, versions: map[percached.ChunkID]uint64{}, stride: stride}
-	w.chunks = chunksOf(parts)
+	w.chunks, w.history = chunksOf(parts), true
 	defer p.beginTask(w)()
-	res, n, err := p.generate(ctx, d.tokens(), len(parts), 1, func(n int) string {
-		return words.fill(strings.Join(texts[:n], "; "), kind, stride)
-	})
+	asked, err := d.history()
+	if err != nil {
+		return Round{}, fault.Wrap(op, err)
+	}
+	var res percached.Result
+	n := len(parts)
+	if p.follows(words) {
+		res, n, err = p.generate(ctx, d.tokens(), n, 1, func(n int) string {
+			return words.fill(strings.Join(texts[:n], "; "), kind, stride)
+		})
+	} else {
+		res, n, err = d.continued(ctx, parts, asked)
+	}
 	if err != nil {
 		return Round{Sources: n, Usage: usage(&res)}, fault.Wrap(op, err)
 	}
-	d.parts = parts[:n]
-	p.narrowTask(w, w.chunks[:n])
+	d.parts, d.chunks = parts[:n], chunksOf(parts[:n])
 	for _, pt := range d.parts {
 		d.versions[pt.chunk] = pt.version
 	}
-	r, err := d.finish(ctx, &res)
+	r, err := d.finish(ctx, &res, d.chunks, asked)
 	return r, fault.Wrap(op, err)
+}
+
+// remembered is how many different questions of the history are considered.
+const remembered = 256
+
+// history returns the latest different questions whose chunks exist. The round depends on
+// these chunks from now on.
+func (d *draft) history() ([]Asked, error) {
+	if d.o.Asked == nil {
+		return nil, nil
+	}
+	asked, err := d.o.Asked(d.space)
+	if err != nil {
+		return nil, err
+	}
+	asked = distinct(asked, remembered)
+	cited := citedChunks(asked)
+	d.widenTask(cited)
+	versions, err := d.Predictor.versions(d.space, cited)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(d.versions, versions)
+	return slices.DeleteFunc(asked, func(a Asked) bool {
+		return slices.ContainsFunc(a.Chunks, func(c percached.ChunkID) bool {
+			_, there := versions[c]
+			return !there
+		})
+	}), nil
 }
 
 func chunksOf(parts []*part) []percached.ChunkID {
@@ -65,7 +101,7 @@ func (p *Predictor) unusedAbstract(space string, id kv.SpaceID) (parts []*part, 
 			waiting = s.unusedParts()
 		}
 		p.mu.RUnlock()
-		waiting = waiting[:min(len(waiting), promptWords)] // every part has at least one word
+		waiting = waiting[:min(len(waiting), p.o.PromptWords)] // every part has at least one word
 		versions, err := p.versions(space, chunksOf(waiting))
 		if err != nil {
 			return nil, nil, err
@@ -94,7 +130,7 @@ func (p *Predictor) unusedAbstract(space string, id kv.SpaceID) (parts []*part, 
 
 // readParts reads texts until a prompt is full; bad are the unreadable parts.
 func (p *Predictor) readParts(space kv.SpaceID, from []*part) (parts []*part, texts []string, bad []*part, err error) {
-	room := promptWords
+	room := p.o.PromptWords
 	err = p.o.DB.View(func(tx *kv.Tx) error {
 		for _, pt := range from {
 			k := partKey(space, pt.chunk)
@@ -152,55 +188,61 @@ type Asked struct {
 	Chunks   []percached.ChunkID
 }
 
-// FromHistory asks the model what the user might ask next. read returns the questions
-// asked so far, oldest first; it is called after the task is registered, so that a later
-// ForgetHistory voids the result. The prompt contains the latest questions, each once,
-// without those whose chunks are gone. A stride of 0 means the default.
-func (p *Predictor) FromHistory(ctx context.Context, space string, read func() ([]Asked, error), stride int) (Round, error) {
+// FromHistory predicts what the user might ask next: by analogy to earlier questions, about
+// names in the newest documents, and by asking the model. The prompt contains the latest
+// questions, each once, without those whose chunks are gone. A stride of 0 means the
+// default.
+func (p *Predictor) FromHistory(ctx context.Context, space string, stride int) (Round, error) {
 	const op = "predictor.FromHistory"
 	words, kind, stride, err := p.prepareRound(space, "history", historyPrompt, stride)
 	if err != nil {
 		return Round{}, fault.Wrap(op, err)
 	}
-	d := &draft{Predictor: p, space: space, from: History, stride: stride}
+	d := &draft{Predictor: p, space: space, from: History, versions: map[percached.ChunkID]uint64{}, stride: stride}
 	d.work = &task{space: kv.NewSpaceID(space), history: true}
 	defer p.beginTask(d.work)()
-	asked, err := read()
-	if err != nil {
+	all, err := d.history()
+	if len(all) == 0 || err != nil {
 		return Round{}, fault.Wrap(op, err)
 	}
-	asked = distinct(asked, 4*p.o.Buffer) // some of them may be skipped
-	p.narrowTask(d.work, citedChunks(asked))
-	if d.versions, err = p.versions(space, d.work.chunks); err != nil {
-		return Round{}, fault.Wrap(op, err)
-	}
-	asked = slices.DeleteFunc(asked, func(a Asked) bool {
-		return slices.ContainsFunc(a.Chunks, func(c percached.ChunkID) bool {
-			_, there := d.versions[c]
-			return !there
+	asked := all[max(0, len(all)-p.o.Buffer):]
+	n := len(asked)
+	var res percached.Result
+	if p.follows(words) {
+		res, n, err = p.generate(ctx, d.tokens(), n, 1, func(n int) string {
+			var texts []string
+			for _, a := range asked[len(asked)-n:] {
+				texts = append(texts, a.Question)
+			}
+			return words.fill(strings.Join(texts, " "), kind, stride)
 		})
-	})
-	asked = asked[max(0, len(asked)-p.o.Buffer):]
-	if len(asked) == 0 {
-		return Round{}, nil
-	}
-	var texts []string
-	for _, a := range asked {
-		texts = append(texts, a.Question)
-	}
-	res, n, err := p.generate(ctx, d.tokens(), len(texts), 1, func(n int) string {
-		return words.fill(strings.Join(texts[len(texts)-n:], " "), kind, stride)
-	})
-	if err != nil {
-		return Round{Sources: n, Usage: usage(&res)}, fault.Wrap(op, err)
+		if err != nil {
+			return Round{Sources: n, Usage: usage(&res)}, fault.Wrap(op, err)
+		}
 	}
 	asked = asked[len(asked)-n:]
-	p.narrowTask(d.work, citedChunks(asked))
+	d.chunks = citedChunks(asked)
 	for _, a := range asked {
 		d.asked = append(d.asked, newID(d.work.space, a.Question))
 	}
-	r, err := d.finish(ctx, &res)
+	newest, err := p.newestChunks(ctx, space)
+	if err != nil {
+		return Round{Sources: n, Usage: usage(&res)}, fault.Wrap(op, ignoreGone(err))
+	}
+	r, err := d.finish(ctx, &res, append(slices.Clone(d.chunks), newest...), all)
 	return r, fault.Wrap(op, err)
+}
+
+// searched is how many chunks of the newest documents are searched for names.
+const searched = 64
+
+func (p *Predictor) newestChunks(ctx context.Context, space string) ([]percached.ChunkID, error) {
+	documents, err := p.documents(ctx, space)
+	if err != nil {
+		return nil, err
+	}
+	_, order := chunkRecency(documents)
+	return order[:min(len(order), searched)], nil
 }
 
 // distinct returns the last n different questions, each as one short line.

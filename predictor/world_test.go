@@ -158,6 +158,7 @@ type world struct {
 	o       predictor.Options
 	now     time.Time
 	say     func(prompt string) string
+	asked   func() ([]predictor.Asked, error)
 	prompts []string // received by the engine
 	told    []error  // damage
 }
@@ -175,7 +176,14 @@ func start(t testing.TB) *world {
 	w.lib.create("mail", "emails")
 	eo := llmtest.DefaultOptions()
 	eo.Context = 1 << 14
-	eo.Script = func(_ percached.Prompt, prompt string) (string, bool) {
+	eo.Script = func(p percached.Prompt, question string) (string, bool) {
+		prompt := ""
+		for _, s := range p.Segments[:len(p.Segments)-1] {
+			for _, t := range s.Texts {
+				prompt += t.Text
+			}
+		}
+		prompt += question
 		w.prompts = append(w.prompts, prompt)
 		return w.say(prompt), true
 	}
@@ -185,6 +193,8 @@ func start(t testing.TB) *world {
 	w.o.Knowledge, w.o.Engine, w.o.Check = w.lib, e, w.check
 	w.o.SummaryTokens, w.o.QuestionTokens = 1000, 1000
 	w.o.Now = func() time.Time { return w.now }
+	w.asked = func() ([]predictor.Asked, error) { return nil, nil }
+	w.o.Asked = func(string) ([]predictor.Asked, error) { return w.asked() }
 	w.o.Observer.Damaged = func(err error) { w.told = append(w.told, err) }
 	w.open()
 	t.Cleanup(func() { w.db.Close() })
@@ -230,7 +240,8 @@ func (w *world) add(title string, days int, bodies ...string) []percached.ChunkI
 
 // fromHistory predicts from these questions.
 func (w *world) fromHistory(ctx context.Context, space string, asked []predictor.Asked, stride int) (predictor.Round, error) {
-	return w.FromHistory(ctx, space, func() ([]predictor.Asked, error) { return asked, nil }, stride)
+	w.asked = func() ([]predictor.Asked, error) { return asked, nil }
+	return w.FromHistory(ctx, space, stride)
 }
 
 // waiting counts the unused parts.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -185,13 +186,30 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// ID identifies an entry: a hash of its space and normalised question.
+// ID identifies an entry: a hash of its space, its normalised question, and what it was
+// answered under.
 type ID [16]byte
 
 // NewID is the ID of the entry for this question in this space, whether or not it exists.
-func NewID(space, question string) ID {
-	sum := sha256.Sum256([]byte("entry\x00" + space + "\x00" + Normalise(question)))
+func NewID(space, question string) ID { return NewIDUnder(space, question, "") }
+
+// NewIDUnder is NewID for an answer under a client's instructions; see Entry.Under.
+func NewIDUnder(space, question, under string) ID {
+	text := "entry\x00" + space + "\x00" + Normalise(question)
+	if under != "" {
+		text += "\x00" + under
+	}
+	sum := sha256.Sum256([]byte(text))
 	return ID(sum[:16])
+}
+
+// UnderOf names a client's instructions, for Entry.Under.
+func UnderOf(instructions string) string {
+	if instructions = strings.TrimSpace(instructions); instructions == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(instructions))
+	return hex.EncodeToString(sum[:16])
 }
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
@@ -217,6 +235,9 @@ type Entry struct {
 	Answered bool // false: prefilled only, never served
 	Refused  bool // the answer says that the documents do not contain one
 	Cut      bool // the answer reached the token limit of its settings
+	// Changed says that the question was answered anew in the background, and that the
+	// answer is another than before. It ends when the entry serves somebody.
+	Changed bool
 	// Vector is the question's embedding and Embedder the fingerprint of its embedder. An
 	// entry without them matches exact repeats only.
 	Vector   []float32
@@ -229,6 +250,9 @@ type Entry struct {
 	Seen     uint64 // the space's seq when the answer was generated or last confirmed
 	Origin   string // asked, predicted, ...
 	Settings string // hash of model, prompt and retrieval settings
+	// Under names what the client demanded: its instructions, beside the service's own, and the
+	// form of the answer, as hashes. Clients that demand something else do not get the answer.
+	Under    string
 	Made     time.Time
 	Expires  time.Time // the zero time: never
 	Used     time.Time

@@ -19,6 +19,7 @@ func (b *Bank) Hit(space string, id ID) {
 	if it := b.find(space, id); it != nil {
 		it.state.hits++
 		it.state.used = b.o.Now()
+		it.changed = false
 		it.state.rank = b.age + 1 + float64(it.state.hits)
 		it.dirty = true
 	}
@@ -161,7 +162,7 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 		b.bytes += size - it.size
 		it.size, it.answered = size, false
 	}
-	served := s.checks[[2]ID{NewID(space, asked), id}]
+	served := s.checks[[2]ID{NewIDUnder(space, asked, e.Under), id}]
 	b.mu.Unlock()
 	if served == nil || !served.Served {
 		return nil

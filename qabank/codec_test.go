@@ -89,7 +89,7 @@ func TestContentOfVersion1(t *testing.T) {
 			t.Errorf("cut at %d, no error", i)
 		}
 	}
-	if b := encodeContent(&got); b[0] != contentVersion || len(b) != len(old)+1 {
+	if b := encodeContent(&got); b[0] != contentVersion || len(b) != len(old)+2 {
 		t.Errorf("written anew in version %d, with %d bytes, once %d", b[0], len(b), len(old))
 	}
 	if _, err := decodeContent(sealedAs(0, old[1:len(old)-4])); !errors.Is(err, sealed.ErrDamaged) {
@@ -132,7 +132,7 @@ func TestOpenVersion1(t *testing.T) {
 	if err := b.Veto(t.Context(), "mail", "Other?", id); err != nil { // rewritten without its answer
 		t.Fatal(err)
 	}
-	if after, _ := b.Usage(); after != before+1-int64(len("Now.")) {
+	if after, _ := b.Usage(); after != before+2-int64(len("Now.")) {
 		t.Errorf("%d bytes, then %d", before, after)
 	}
 	if b, err = Open(db, Default()); err != nil {
@@ -172,7 +172,7 @@ func FuzzDecode(f *testing.F) {
 			if again, err := decodeContent(encodeContent(&e)); err != nil || fmt.Sprint(again) != fmt.Sprint(e) {
 				t.Errorf("%+v is read back as %+v, %v", e, again, err)
 			}
-			if v < contentVersion && e.Sources != nil {
+			if v < sourcesVersion && e.Sources != nil {
 				t.Errorf("version %d has sources: %v", v, e.Sources)
 			}
 		}

@@ -17,10 +17,12 @@ type item struct {
 	embedder string
 	origin   unique.Handle[string] // many entries share these
 	settings unique.Handle[string]
+	under    unique.Handle[string]
 	block    *block // nil without a vector
 	row      int
 	cites    []percached.ChunkID // chunks of its evidence and sources; never changed
 	answered bool
+	changed  bool  // and has served nobody since
 	size     int64 // of its records on disk
 	state    state
 	dirty    bool // state is newer than on disk
@@ -29,7 +31,7 @@ type item struct {
 // newItem creates an item without state, size and vector.
 func newItem(id ID, s *spaceIndex, e *Entry) *item {
 	return &item{
-		id: id, space: s, embedder: e.Embedder, origin: unique.Make(e.Origin), settings: unique.Make(e.Settings), cites: e.citedChunks(), answered: e.Answered,
+		id: id, space: s, embedder: e.Embedder, origin: unique.Make(e.Origin), settings: unique.Make(e.Settings), under: unique.Make(e.Under), cites: e.citedChunks(), answered: e.Answered, changed: e.Changed,
 	}
 }
 

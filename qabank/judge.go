@@ -18,6 +18,7 @@ type Ask struct {
 	// Versions of the candidate's evidence now; deleted chunks are absent.
 	Versions  map[percached.ChunkID]uint64
 	Settings  string
+	Under     string // the client's instructions; see Entry.Under
 	Threshold float64
 	MaxAge    time.Duration // 0: any
 	Now       time.Time
@@ -40,6 +41,7 @@ type Test struct {
 // The tests, in order.
 const (
 	TestAnswered   = "answered"
+	TestUnder      = "instructions"
 	TestVeto       = "veto"
 	TestStale      = "stale"
 	TestAge        = "age"
@@ -56,8 +58,11 @@ const (
 func Judge(c Candidate, ask Ask) Verdict {
 	g := judgement{verdict: Verdict{Serve: true}}
 	g.test(TestAnswered, c.Answered, "it has no answer yet")
+	if c.Under != ask.Under {
+		g.test(TestUnder, false, "answered under other instructions of a client")
+	}
 	asked, why := NewID(c.Space, ask.Question), "a user said that it answers another question"
-	if asked == NewID(c.Space, c.Question) {
+	if asked == NewID(c.Space, c.Question) { // whatever the instructions
 		why = "a user said that its stored answer was wrong"
 	}
 	g.test(TestVeto, !slices.Contains(c.Vetoed, asked), why)

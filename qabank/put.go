@@ -39,7 +39,7 @@ func (b *Bank) PutIf(ctx context.Context, e Entry, want func(old Info, there boo
 	if err := ctx.Err(); err != nil {
 		return ID{}, false, fault.Wrap(op, err)
 	}
-	e.ID = NewID(e.Space, e.Question)
+	e.ID = NewIDUnder(e.Space, e.Question, e.Under)
 	if e.Made.IsZero() {
 		e.Made = b.o.Now()
 	}

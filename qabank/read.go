@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"time"
+	"unique"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -14,7 +15,12 @@ import (
 
 // Exact finds the entry with the same normalised question.
 func (b *Bank) Exact(space, question string) (Entry, bool, error) {
-	e, err := b.Get(space, NewID(space, question))
+	return b.ExactUnder(space, question, "")
+}
+
+// ExactUnder is Exact for an answer under a client's instructions.
+func (b *Bank) ExactUnder(space, question, under string) (Entry, bool, error) {
+	e, err := b.Get(space, NewIDUnder(space, question, under))
 	if fault.KindOf(err) == fault.NotFound {
 		return Entry{}, false, nil
 	}
@@ -72,6 +78,7 @@ func (n snapshot) read(tx *kv.Tx) (Entry, error) {
 	}
 	e.Space, e.ID, e.Vetoed = n.space, n.id, n.vetoed
 	e.Seen, e.Used, e.Hits = n.state.seen, n.state.used, n.state.hits
+	e.Changed = e.Changed && e.Used.Before(e.Made)
 	e.Stale, e.StaleWhy = n.state.stale, n.state.staleWhy
 	return e, nil
 }
@@ -80,7 +87,16 @@ func (n snapshot) read(tx *kv.Tx) (Entry, error) {
 // of at least threshold, best first, equal ones by ID. It includes entries without an
 // answer; Judge decides what may be served. It skips unreadable ones.
 func (b *Bank) Match(space string, vector []float32, embedder string, threshold float64, n int) []Candidate {
-	found := b.nearest(space, vector, embedder, threshold, n)
+	return b.match(b.nearest(space, vector, embedder, threshold, n, func(*item) bool { return true }))
+}
+
+// MatchUnder is Match for the answers under a client's instructions.
+func (b *Bank) MatchUnder(space, under string, vector []float32, embedder string, threshold float64, n int) []Candidate {
+	want := unique.Make(under)
+	return b.match(b.nearest(space, vector, embedder, threshold, n, func(it *item) bool { return it.under == want }))
+}
+
+func (b *Bank) match(found []snapshot) []Candidate {
 	out := make([]Candidate, 0, len(found))
 	// The only error is that of a closed database, where nothing is found.
 	_ = b.db.View(func(tx *kv.Tx) error {
@@ -94,7 +110,7 @@ func (b *Bank) Match(space string, vector []float32, embedder string, threshold 
 	return out
 }
 
-func (b *Bank) nearest(space string, vector []float32, embedder string, threshold float64, n int) []snapshot {
+func (b *Bank) nearest(space string, vector []float32, embedder string, threshold float64, n int, want func(*item) bool) []snapshot {
 	var query block
 	query.dim = len(vector)
 	query.add(&item{}, vector)
@@ -119,7 +135,7 @@ func (b *Bank) nearest(space string, vector []float32, embedder string, threshol
 	least := float32(threshold)
 	for i, it := range at.items {
 		cos := at.cosine(&query, i, least)
-		if cos < least || float64(cos) < threshold {
+		if cos < least || float64(cos) < threshold || !want(it) {
 			continue
 		}
 		h := hit{it, cos}
@@ -181,7 +197,7 @@ func (b *Bank) Citing(space string, chunks []percached.ChunkID, n int) []Entry {
 // Each calls fn with every entry of a space, by ID, until fn fails. It may miss entries
 // that come or go meanwhile, and skips damaged ones.
 func (b *Bank) Each(space string, fn func(Entry) error) error {
-	for _, id := range b.idsAfter(space, ID{}) {
+	for _, id := range b.idsAfter(space, ID{}, false) {
 		e, err := b.Get(space, id)
 		if isAbsent(err) {
 			continue
@@ -204,8 +220,19 @@ func isAbsent(err error) bool {
 // Page returns the next n entries of a space after an ID, by ID; the zero ID precedes
 // all. Fewer than n entries are the last page. It skips damaged ones.
 func (b *Bank) Page(space string, after ID, n int) ([]Entry, error) {
+	page, err := b.page(space, b.idsAfter(space, after, false), n)
+	return page, fault.Wrap("qabank.Page", err)
+}
+
+// PageChanged is Page for the entries that are Changed.
+func (b *Bank) PageChanged(space string, after ID, n int) ([]Entry, error) {
+	page, err := b.page(space, b.idsAfter(space, after, true), n)
+	return page, fault.Wrap("qabank.PageChanged", err)
+}
+
+func (b *Bank) page(space string, ids []ID, n int) ([]Entry, error) {
 	var page []Entry
-	for _, id := range b.idsAfter(space, after) {
+	for _, id := range ids {
 		if len(page) >= n {
 			break
 		}
@@ -214,18 +241,18 @@ func (b *Bank) Page(space string, after ID, n int) ([]Entry, error) {
 			page = append(page, e)
 		case isAbsent(err):
 		default:
-			return nil, fault.Wrap("qabank.Page", err)
+			return nil, err
 		}
 	}
 	return page, nil
 }
 
-// idsAfter lists the entries of a space after an ID, in order.
-func (b *Bank) idsAfter(space string, after ID) (ids []ID) {
+// idsAfter lists the entries of a space after an ID, in order, or only the changed ones.
+func (b *Bank) idsAfter(space string, after ID, changed bool) (ids []ID) {
 	b.mu.RLock()
 	if s := b.spaces[space]; s != nil {
-		for id := range s.items {
-			if slices.Compare(id[:], after[:]) > 0 {
+		for id, it := range s.items {
+			if slices.Compare(id[:], after[:]) > 0 && (it.changed || !changed) {
 				ids = append(ids, id)
 			}
 		}
@@ -286,6 +313,7 @@ type Info struct {
 	Embedder string
 	Origin   string
 	Settings string
+	Under    string
 	// Chunks are those of its evidence and sources. They must not be changed.
 	Chunks []percached.ChunkID
 }
@@ -293,7 +321,7 @@ type Info struct {
 func (it *item) summary() Info {
 	return Info{
 		ID: it.id, Answered: it.answered, Stale: it.state.stale, Seen: it.state.seen, Hits: it.state.hits, Used: it.state.used,
-		Rank: it.state.rank, Embedder: it.embedder, Origin: it.origin.Value(), Settings: it.settings.Value(), Chunks: it.cites,
+		Rank: it.state.rank, Embedder: it.embedder, Origin: it.origin.Value(), Settings: it.settings.Value(), Under: it.under.Value(), Chunks: it.cites,
 	}
 }
 

@@ -55,7 +55,8 @@ func recordBytes(content, state []byte) int64 {
 // version than the other records; older versions are read too.
 const (
 	formatVersion  = 1
-	contentVersion = 2 // has sources
+	sourcesVersion = 2 // of the content, since it has sources
+	contentVersion = 3 // has flagChanged and Under
 )
 
 const (
@@ -63,6 +64,7 @@ const (
 	flagRefused
 	flagStale
 	flagCut
+	flagChanged
 )
 
 // state is the part of an entry that changes often.
@@ -126,6 +128,9 @@ func flags(e *Entry) (f byte) {
 	if e.Cut {
 		f |= flagCut
 	}
+	if e.Changed {
+		f |= flagChanged
+	}
 	return f
 }
 
@@ -143,6 +148,7 @@ func encodeContent(e *Entry) []byte {
 		w.U64(v.Version)
 	}
 	writeChunks(w, e.Sources)
+	w.Text(e.Under)
 	writeVector(w, e.Vector)
 	return w.Seal()
 }
@@ -153,7 +159,7 @@ func decodeContent(value []byte) (Entry, error) {
 		return Entry{}, err
 	}
 	f := r.Byte()
-	e := Entry{Answered: f&flagAnswered != 0, Refused: f&flagRefused != 0, Cut: f&flagCut != 0}
+	e := Entry{Answered: f&flagAnswered != 0, Refused: f&flagRefused != 0, Cut: f&flagCut != 0, Changed: f&flagChanged != 0}
 	e.Question, e.Answer = r.Text(maxQuestion), r.Text(maxAnswer)
 	e.Embedder, e.Origin, e.Settings = r.Text(maxName), r.Text(maxName), r.Text(maxName)
 	e.Made, e.Expires = r.Time(), r.Time()
@@ -164,11 +170,14 @@ func decodeContent(value []byte) (Entry, error) {
 			e.Evidence[i].Version = r.U64()
 		}
 	}
-	if r.Version() >= contentVersion {
+	if r.Version() >= sourcesVersion {
 		e.Sources = readChunks(r)
 	}
+	if r.Version() >= contentVersion {
+		e.Under = r.Text(maxName)
+	}
 	e.Vector = readVector(r)
-	if f &^= flagAnswered | flagRefused | flagCut; f != 0 {
+	if f &^= flagAnswered | flagRefused | flagCut | flagChanged; f != 0 {
 		r.Fail()
 	}
 	if err := r.End("an entry"); err != nil {
@@ -296,12 +305,13 @@ func (l *loader) entry(k, v []byte) error {
 	hash, ids, ok := splitKey(k, 1)
 	s := l.indexes[hash]
 	st, known := l.states[string(k[2:])]
-	if !ok || s == nil || !known || ids[0] != NewID(s.name, e.Question) || !s.matchesDimension(e.Embedder, e.Vector) {
+	if !ok || s == nil || !known || ids[0] != NewIDUnder(s.name, e.Question, e.Under) || !s.matchesDimension(e.Embedder, e.Vector) {
 		return sealed.ErrDamaged
 	}
 	delete(l.states, string(k[2:]))
 	it := newItem(ids[0], s, &e)
 	it.state, it.size = st, recordBytes(v, encodeState(st))
+	it.changed = e.Changed && st.used.Before(e.Made)
 	s.items[it.id] = it
 	s.addVector(it, e.Vector)
 	l.bank.bytes += it.size

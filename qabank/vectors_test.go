@@ -77,7 +77,7 @@ func TestNearMisses(t *testing.T) {
 					}
 					return slices.Compare(a.id[:], b.id[:])
 				})
-				got := b.nearest("mail", q, "e", threshold, n)
+				got := b.nearest("mail", q, "e", threshold, n, func(*item) bool { return true })
 				if len(got) != min(n, len(want)) {
 					t.Fatalf("%d dimensions, threshold %v, n %d: %d found, want %d", dim, threshold, n, len(got), min(n, len(want)))
 				}
@@ -95,6 +95,6 @@ func BenchmarkMatch(b *testing.B) {
 	bank, q := crowd(10_000, 256)
 	b.ReportAllocs()
 	for b.Loop() {
-		bank.nearest("mail", q, "e", 0.88, 8)
+		bank.nearest("mail", q, "e", 0.88, 8, func(*item) bool { return true })
 	}
 }

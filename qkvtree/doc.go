@@ -7,7 +7,8 @@
 // A node is a slice at its position: space, model, placement, and the path of token ids
 // from the system segment, which is the root. Under sequential placement each chunk
 // follows the previous one, and a match is the longest stored prefix of a prompt. Under
-// parallel placement every chunk follows the root, and a match is whatever is stored.
+// parallel placement every chunk follows the root, and a match is whatever is stored; the
+// turns of a conversation follow each other.
 //
 // K and V suffice: a stored segment is not computed again, and the segments after it
 // bring their own queries for the stored keys and values. Queries are stored only if a

@@ -219,8 +219,12 @@ func (o Options) Validate() error {
 // Node is a segment of a prompt.
 type Node struct {
 	Tokens []int32
-	// Chunk of the segment; zero for the system segment.
+	// Chunk of the segment; zero for the system segment. Turns have the chunk ID of their
+	// conversation.
 	Chunk percached.ChunkID
+	// Turn marks a turn of a conversation: under parallel placement too it follows the turn
+	// before, the first the root.
+	Turn bool
 }
 
 // Request names the segments of a prompt that may be stored.
@@ -228,8 +232,8 @@ type Request struct {
 	Space     string
 	Model     string // fingerprint
 	Placement percached.Placement
-	// Segments are the system segment, which is the root, and then the chunks in prompt
-	// order.
+	// Segments are the system segment, which is the root, and then the turns and the chunks
+	// in prompt order.
 	Segments []Node
 	// Idle marks a request of idle work. View then counts no use, and Insert evicts only
 	// slices that were not used since the last eviction.
@@ -257,11 +261,18 @@ func (r *Request) positions(op string) ([]position, error) {
 		return nil, fault.New(fault.Invalid, op, "unknown placement %d", r.Placement)
 	}
 	ps := make([]position, len(r.Segments))
-	var parent percached.Path
+	var root, last percached.Path
 	for i, n := range r.Segments {
+		parent := last
+		if r.Placement == percached.Parallel && !n.Turn {
+			parent = root
+		}
 		ps[i] = position{path: parent.Child(n.Tokens), parent: parent, chunk: n.Chunk, tokens: n.Tokens}
-		if i == 0 || r.Placement == percached.Sequential {
-			parent = ps[i].path
+		if i == 0 {
+			root = ps[i].path
+		}
+		if i == 0 || n.Turn || r.Placement == percached.Sequential {
+			last = ps[i].path
 		}
 	}
 	return ps, nil

@@ -92,11 +92,20 @@ func request(space, model string, pl percached.Placement, names ...string) qkvtr
 // only on path and model.
 func slicesOf(r qkvtree.Request, planes percached.Planes, sizes ...int) []*percached.Slice {
 	var out []*percached.Slice
-	var parent percached.Path
+	var root, last percached.Path
+	depth := map[percached.Path]int{}
 	for i, n := range r.Segments {
-		s := &percached.Slice{Model: r.Model, Path: parent.Child(n.Tokens), Start: i * 4, Tokens: n.Tokens, Planes: planes}
-		if i == 0 || r.Placement == percached.Sequential {
-			parent = s.Path
+		parent := last
+		if r.Placement == percached.Parallel && !n.Turn {
+			parent = root
+		}
+		s := &percached.Slice{Model: r.Model, Path: parent.Child(n.Tokens), Start: depth[parent] * 4, Tokens: n.Tokens, Planes: planes}
+		depth[s.Path] = depth[parent] + 1
+		if i == 0 {
+			root = s.Path
+		}
+		if i == 0 || n.Turn || r.Placement == percached.Sequential {
+			last = s.Path
 		}
 		size := 1000
 		if len(sizes) > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -35,6 +36,29 @@ func TestFinds(t *testing.T) {
 	s.Bytes = 0
 	if d := cmp.Diff(want, s); d != "" {
 		t.Error(d)
+	}
+}
+
+// Chunks that are left out make room for others, however many they are.
+func TestWithout(t *testing.T) {
+	b := newBench(t, nil)
+	got := b.feed.add("s", numbered(0, 20)...)
+	b.update()
+	q := Query{Space: "s", Text: "Where is the item3?", K: 3, Without: map[percached.ChunkID]bool{got[3]: true, got[4]: true}}
+	hits, err := b.Search(t.Context(), q)
+	if err != nil || len(hits) != 3 {
+		t.Fatal(hits, err)
+	}
+	for _, h := range hits {
+		if q.Without[h.Chunk] {
+			t.Errorf("a chunk that is left out was found: %+v", h)
+		}
+	}
+	for _, id := range got[1:] {
+		q.Without[id] = true
+	}
+	if hits, err = b.Search(t.Context(), q); err != nil || len(hits) != 1 || hits[0].Chunk != got[0] {
+		t.Errorf("all but one are left out: %+v, %v", hits, err)
 	}
 }
 

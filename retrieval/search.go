@@ -24,6 +24,8 @@ type Query struct {
 	// BM25 alone.
 	Vector []float32
 	K      int // how many chunks at most
+	// Without are chunks that are left out, as if they were not in the space.
+	Without map[percached.ChunkID]bool
 }
 
 // Hit is a chunk that was found.
@@ -91,7 +93,7 @@ func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, a
 	if q.Vector == nil {
 		vec = nil
 	}
-	n := max(q.K, x.o.Candidates)
+	n := min(max(q.K, x.o.Candidates)+len(q.Without), max(maxCandidates, x.o.Candidates))
 	var byVector []match
 	if vec != nil {
 		if len(q.Vector) != vec.dim {
@@ -117,6 +119,7 @@ func (x *Index) search(ctx context.Context, q Query, anyway bool) (hits []Hit, a
 			vec.cosines(q.Vector, ids, cosines)
 		}
 		hits = x.o.fuse(byWords, byVector, others, cosines)
+		hits = slices.DeleteFunc(hits, func(h Hit) bool { return q.Without[h.Chunk] })
 		hits = hits[:min(q.K, len(hits))]
 		for i := range hits {
 			h := &hits[i]

@@ -80,7 +80,7 @@ func Default() Config {
 		Device:    Rules{MinBattery: 0.4, MaxTemperature: 70, StaleAfter: 10 * time.Minute, ReadEvery: 30 * time.Second},
 		Retry:     Retry{First: time.Minute, Longest: 6 * time.Hour, Attempts: 5},
 		Cutoff:    0.88,
-		Pay:       Pay{Horizon: 14 * 24 * time.Hour, Trial: 10 * time.Minute, Worth: 10},
+		Pay:       Pay{Horizon: 14 * 24 * time.Hour, Trial: 2 * time.Minute, Worth: 10},
 	}
 }
 

@@ -17,6 +17,7 @@ type Kind string
 // The kinds of job in the order in which they run, most useful first.
 const (
 	Reembed   Kind = "reembed"   // recompute vectors of another embedding model
+	Remember  Kind = "remember"  // find facts about the user in what was asked
 	Check     Kind = "check"     // compare entries with today's search after new documents
 	Refresh   Kind = "refresh"   // answer a stale entry again
 	Answer    Kind = "answer"    // generate an answer for a question that was served from the bank
@@ -32,7 +33,7 @@ const (
 )
 
 // kinds lists all kinds in that order.
-var kinds = [...]Kind{Reembed, Check, Refresh, Answer, Restore, Warm, Calibrate, Abstract, Predict, History, Populate, Decode, Clean}
+var kinds = [...]Kind{Reembed, Remember, Check, Refresh, Answer, Restore, Warm, Calibrate, Abstract, Predict, History, Populate, Decode, Clean}
 
 // Kinds lists all kinds in the order in which they run.
 func Kinds() []Kind { return slices.Clone(kinds[:]) }

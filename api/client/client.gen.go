@@ -40,8 +40,16 @@ const (
 
 // Defines values for ChatFinish.
 const (
-	ChatFinishLength ChatFinish = "length"
-	ChatFinishStop   ChatFinish = "stop"
+	ChatFinishLength    ChatFinish = "length"
+	ChatFinishStop      ChatFinish = "stop"
+	ChatFinishToolCalls ChatFinish = "tool_calls"
+)
+
+// Defines values for ChatFormatType.
+const (
+	ChatFormatTypeJSONObject ChatFormatType = "json_object"
+	ChatFormatTypeJSONSchema ChatFormatType = "json_schema"
+	ChatFormatTypeText       ChatFormatType = "text"
 )
 
 // Defines values for ChatMessageRole.
@@ -49,6 +57,7 @@ const (
 	ChatMessageRoleAssistant ChatMessageRole = "assistant"
 	ChatMessageRoleDeveloper ChatMessageRole = "developer"
 	ChatMessageRoleSystem    ChatMessageRole = "system"
+	ChatMessageRoleTool      ChatMessageRole = "tool"
 	ChatMessageRoleUser      ChatMessageRole = "user"
 )
 
@@ -57,15 +66,41 @@ const (
 	ChatPartTypeText ChatPartType = "text"
 )
 
+// Defines values for ChatToolType.
+const (
+	ChatToolTypeFunction ChatToolType = "function"
+)
+
+// Defines values for ChatToolCallType.
+const (
+	ChatToolCallTypeFunction ChatToolCallType = "function"
+)
+
+// Defines values for ChatToolMode.
+const (
+	ChatToolModeAuto     ChatToolMode = "auto"
+	ChatToolModeNone     ChatToolMode = "none"
+	ChatToolModeRequired ChatToolMode = "required"
+)
+
 // Defines values for DocumentFormat.
 const (
+	DocumentFormatDocx       DocumentFormat = "docx"
+	DocumentFormatEpub       DocumentFormat = "epub"
 	DocumentFormatHTML       DocumentFormat = "html"
 	DocumentFormatJSON       DocumentFormat = "json"
 	DocumentFormatMail       DocumentFormat = "mail"
 	DocumentFormatMarkdown   DocumentFormat = "markdown"
+	DocumentFormatMemory     DocumentFormat = "memory"
+	DocumentFormatOdp        DocumentFormat = "odp"
+	DocumentFormatOds        DocumentFormat = "ods"
+	DocumentFormatOdt        DocumentFormat = "odt"
 	DocumentFormatPdf        DocumentFormat = "pdf"
+	DocumentFormatPptx       DocumentFormat = "pptx"
+	DocumentFormatRtf        DocumentFormat = "rtf"
 	DocumentFormatText       DocumentFormat = "text"
 	DocumentFormatTranscript DocumentFormat = "transcript"
+	DocumentFormatXlsx       DocumentFormat = "xlsx"
 )
 
 // Defines values for DraftUseSource.
@@ -95,6 +130,7 @@ const (
 // Defines values for EventType.
 const (
 	EventTypeAnswer    EventType = "answer"
+	EventTypeChanged   EventType = "changed"
 	EventTypeEvicted   EventType = "evicted"
 	EventTypeForgotten EventType = "forgotten"
 	EventTypeJob       EventType = "job"
@@ -163,6 +199,7 @@ const (
 	JobKindPredict   JobKind = "predict"
 	JobKindReembed   JobKind = "reembed"
 	JobKindRefresh   JobKind = "refresh"
+	JobKindRemember  JobKind = "remember"
 	JobKindRestore   JobKind = "restore"
 	JobKindWarm      JobKind = "warm"
 )
@@ -175,6 +212,12 @@ const (
 // Defines values for ModelListObject.
 const (
 	ModelListObjectList ModelListObject = "list"
+)
+
+// Defines values for NewTurnRole.
+const (
+	NewTurnRoleAssistant NewTurnRole = "assistant"
+	NewTurnRoleUser      NewTurnRole = "user"
 )
 
 // Defines values for Order.
@@ -283,6 +326,80 @@ const (
 	ReasonCodePaused        ReasonCode = "paused"
 	ReasonCodeRecentRequest ReasonCode = "recent_request"
 	ReasonCodeWindow        ReasonCode = "window"
+)
+
+// Defines values for ResponseObject.
+const (
+	ResponseObjectResponse ResponseObject = "response"
+)
+
+// Defines values for ResponseStatus.
+const (
+	ResponseStatusCompleted  ResponseStatus = "completed"
+	ResponseStatusInProgress ResponseStatus = "in_progress"
+	ResponseStatusIncomplete ResponseStatus = "incomplete"
+)
+
+// Defines values for ResponsesItemRole.
+const (
+	ResponsesItemRoleAssistant ResponsesItemRole = "assistant"
+)
+
+// Defines values for ResponsesItemStatus.
+const (
+	ResponsesItemStatusCompleted  ResponsesItemStatus = "completed"
+	ResponsesItemStatusInProgress ResponsesItemStatus = "in_progress"
+	ResponsesItemStatusIncomplete ResponsesItemStatus = "incomplete"
+)
+
+// Defines values for ResponsesItemType.
+const (
+	ResponsesItemTypeFunctionCall ResponsesItemType = "function_call"
+	ResponsesItemTypeMessage      ResponsesItemType = "message"
+)
+
+// Defines values for ResponsesMessageRole.
+const (
+	ResponsesMessageRoleAssistant ResponsesMessageRole = "assistant"
+	ResponsesMessageRoleDeveloper ResponsesMessageRole = "developer"
+	ResponsesMessageRoleSystem    ResponsesMessageRole = "system"
+	ResponsesMessageRoleUser      ResponsesMessageRole = "user"
+)
+
+// Defines values for ResponsesMessageType.
+const (
+	ResponsesMessageTypeFunctionCall       ResponsesMessageType = "function_call"
+	ResponsesMessageTypeFunctionCallOutput ResponsesMessageType = "function_call_output"
+	ResponsesMessageTypeMessage            ResponsesMessageType = "message"
+)
+
+// Defines values for ResponsesReasonReason.
+const (
+	ResponsesReasonReasonMaxOutputTokens ResponsesReasonReason = "max_output_tokens"
+)
+
+// Defines values for ResponsesTextType.
+const (
+	ResponsesTextTypeOutputText ResponsesTextType = "output_text"
+	ResponsesTextTypeRefusal    ResponsesTextType = "refusal"
+)
+
+// Defines values for ResponsesTextFormatType.
+const (
+	ResponsesTextFormatTypeJSONObject ResponsesTextFormatType = "json_object"
+	ResponsesTextFormatTypeJSONSchema ResponsesTextFormatType = "json_schema"
+	ResponsesTextFormatTypeText       ResponsesTextFormatType = "text"
+)
+
+// Defines values for ResponsesToolType.
+const (
+	ResponsesToolTypeFunction ResponsesToolType = "function"
+)
+
+// Defines values for SaidTurnRole.
+const (
+	SaidTurnRoleAssistant SaidTurnRole = "assistant"
+	SaidTurnRoleUser      SaidTurnRole = "user"
 )
 
 // Defines values for SettingSource.
@@ -420,6 +537,9 @@ type Answer struct {
 	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
 
+	// Memory How the question used the facts of its space. Absent if the space has none.
+	Memory *Memory `json:"memory,omitempty"`
+
 	// Missing Words of the answer that no citation contains.
 	Missing []string `json:"missing,omitempty"`
 
@@ -449,6 +569,11 @@ type Answer struct {
 
 	// Tokens Tokens of the prompt (reused or computed) and of the answer.
 	Tokens TokenCounts `json:"tokens"`
+
+	// UnderstoodAs The question that was answered, if it is not the one asked: a follow-up question with names
+	// in place of its pronouns and gaps. It is absent if the question stands alone, and if what it
+	// leans on is uncertain; then the earlier turns are part of the prompt.
+	UnderstoodAs *string `json:"understood_as,omitempty"`
 }
 
 // Bank Counts of the space's QA bank.
@@ -514,17 +639,38 @@ type CacheLimit struct {
 	Limit int64 `json:"limit"`
 }
 
+// Candidate A possible continuation.
+type Candidate struct {
+	// FirstTokenLogprob That of its first token.
+	FirstTokenLogprob float64 `json:"first_token_logprob"`
+
+	// Logprob The natural logarithm of its probability.
+	Logprob float64 `json:"logprob"`
+
+	// Text The text to insert at the cursor, of one line. It begins with a space if one belongs there.
+	Text string `json:"text"`
+}
+
 // ChatAnswer defines model for ChatAnswer.
 type ChatAnswer struct {
-	Content string `json:"content"`
+	// Content Null beside a call or a refusal.
+	Content *string `json:"content"`
 
-	// Refusal Always null; "the documents do not say" counts as an answer.
-	Refusal map[string]interface{} `json:"refusal"`
-	Role    ChatAnswerRole         `json:"role"`
+	// Refusal In place of JSON, if there are no documents. Otherwise "the documents do not say" counts as an answer.
+	Refusal   *string        `json:"refusal"`
+	Role      ChatAnswerRole `json:"role"`
+	ToolCalls []ChatToolCall `json:"tool_calls,omitempty"`
 }
 
 // ChatAnswerRole defines model for ChatAnswer.Role.
 type ChatAnswerRole string
+
+// ChatCallText defines model for ChatCallText.
+type ChatCallText struct {
+	// Arguments JSON.
+	Arguments string `json:"arguments"`
+	Name      string `json:"name"`
+}
 
 // ChatChoice defines model for ChatChoice.
 type ChatChoice struct {
@@ -589,8 +735,10 @@ type ChatContent struct {
 
 // ChatDelta defines model for ChatDelta.
 type ChatDelta struct {
-	Content *string        `json:"content,omitempty"`
-	Role    *ChatDeltaRole `json:"role,omitempty"`
+	Content   *string        `json:"content,omitempty"`
+	Refusal   *string        `json:"refusal,omitempty"`
+	Role      *ChatDeltaRole `json:"role,omitempty"`
+	ToolCalls []ChatToolCall `json:"tool_calls,omitempty"`
 }
 
 // ChatDeltaRole defines model for ChatDelta.Role.
@@ -631,19 +779,57 @@ type ChatExtra struct {
 
 	// Tokens Tokens of the prompt (reused or computed) and of the answer.
 	Tokens TokenCounts `json:"tokens"`
+
+	// UnderstoodAs The question that was answered, if it is not the one asked: a follow-up question with names
+	// in place of its pronouns and gaps. It is absent if the question stands alone, and if what it
+	// leans on is uncertain; then the earlier turns are part of the prompt.
+	UnderstoodAs *string `json:"understood_as,omitempty"`
 }
 
 // ChatFinish defines model for ChatFinish.
 type ChatFinish string
 
+// ChatFormat defines model for ChatFormat.
+type ChatFormat struct {
+	JSONSchema *ChatSchema    `json:"json_schema,omitempty"`
+	Type       ChatFormatType `json:"type"`
+}
+
+// ChatFormatType defines model for ChatFormat.Type.
+type ChatFormatType string
+
+// ChatFunction defines model for ChatFunction.
+type ChatFunction struct {
+	Description *string `json:"description,omitempty"`
+	Name        string  `json:"name"`
+
+	// Parameters A JSON Schema.
+	Parameters *JSONSchema `json:"parameters,omitempty"`
+}
+
 // ChatMessage defines model for ChatMessage.
 type ChatMessage struct {
-	Content ChatContent     `json:"content"`
+	Content *ChatContent    `json:"content,omitempty"`
 	Role    ChatMessageRole `json:"role"`
+
+	// ToolCallID Of a message with the role tool.
+	ToolCallID *string `json:"tool_call_id,omitempty"`
+
+	// ToolCalls Of the assistant.
+	ToolCalls []ChatToolCall `json:"tool_calls,omitempty"`
 }
 
 // ChatMessageRole defines model for ChatMessage.Role.
 type ChatMessageRole string
+
+// ChatMetadata Of the client's metadata percached reads the conversation only.
+type ChatMetadata struct {
+	// Conversation The id of a stored conversation of the space. Of the messages only the last and the
+	// instructions count; the question and its answer are added to the conversation. Without
+	// it, a conversation that the client repeats in its messages is stored once it is too
+	// long for a prompt, so that a summary of its beginning can be made.
+	Conversation *string `json:"conversation,omitempty"`
+}
 
 // ChatPart defines model for ChatPart.
 type ChatPart struct {
@@ -665,13 +851,48 @@ type ChatRequest struct {
 	// MaxTokens Limit of a computed answer, if it is below the setting `max-tokens`. A stored answer is returned complete.
 	MaxTokens *int `json:"max_tokens,omitempty"`
 
-	// Messages The last message is the question, with the role user.
+	// Messages The last message is the question, with the role user. Behind it may be calls of tools, with their results.
 	Messages []ChatMessage `json:"messages"`
+	Metadata *ChatMetadata `json:"metadata,omitempty"`
 
 	// Model The name of a space.
-	Model         string             `json:"model"`
+	Model          string      `json:"model"`
+	ResponseFormat *ChatFormat `json:"response_format,omitempty"`
+
+	// Stop The answer is sent up to the first of these texts. It is stored whole.
+	Stop          *ChatRequest_Stop  `json:"stop,omitempty"`
 	Stream        *bool              `json:"stream,omitempty"`
 	StreamOptions *ChatStreamOptions `json:"stream_options,omitempty"`
+
+	// ToolChoice `auto` if it is left out.
+	ToolChoice *ChatToolChoice `json:"tool_choice,omitempty"`
+	Tools      []ChatTool      `json:"tools,omitempty"`
+}
+
+// ChatRequestStop0 defines model for ChatRequest.Stop.0.
+type ChatRequestStop0 = string
+
+// ChatRequestStop1 defines model for ChatRequest.Stop.1.
+type ChatRequestStop1 = []string
+
+// ChatRequest_Stop The answer is sent up to the first of these texts. It is stored whole.
+type ChatRequest_Stop struct {
+	union json.RawMessage
+}
+
+// ChatSchema defines model for ChatSchema.
+type ChatSchema struct {
+	// Description Has no effect.
+	Description *string `json:"description,omitempty"`
+
+	// Name Has no effect.
+	Name *string `json:"name,omitempty"`
+
+	// Schema A JSON Schema.
+	Schema JSONSchema `json:"schema"`
+
+	// Strict Has no effect: every answer is valid under the schema.
+	Strict *bool `json:"strict,omitempty"`
 }
 
 // ChatStreamOptions defines model for ChatStreamOptions.
@@ -682,6 +903,36 @@ type ChatStreamOptions struct {
 
 // ChatText defines model for ChatText.
 type ChatText = string
+
+// ChatTool defines model for ChatTool.
+type ChatTool struct {
+	Function ChatFunction `json:"function"`
+	Type     ChatToolType `json:"type"`
+}
+
+// ChatToolType defines model for ChatTool.Type.
+type ChatToolType string
+
+// ChatToolCall defines model for ChatToolCall.
+type ChatToolCall struct {
+	Function ChatCallText `json:"function"`
+	ID       string       `json:"id"`
+
+	// Index Only in a stream.
+	Index *int             `json:"index,omitempty"`
+	Type  ChatToolCallType `json:"type"`
+}
+
+// ChatToolCallType defines model for ChatToolCall.Type.
+type ChatToolCallType string
+
+// ChatToolChoice `auto` if it is left out.
+type ChatToolChoice struct {
+	union json.RawMessage
+}
+
+// ChatToolMode defines model for ChatToolMode.
+type ChatToolMode string
 
 // ChatUsage defines model for ChatUsage.
 type ChatUsage struct {
@@ -730,6 +981,34 @@ type Cleared struct {
 	Removed   int  `json:"removed"`
 }
 
+// Completion How a text may continue.
+type Completion struct {
+	// Candidates The candidates, ordered by the probability of their first tokens, which all differ. The list may be empty.
+	Candidates []Candidate `json:"candidates"`
+
+	// Citations The passages that stood before the text, if there was room.
+	Citations []Citation `json:"citations"`
+
+	// Tokens Tokens of the prompt and of the candidates.
+	Tokens CompletionTokens `json:"tokens"`
+}
+
+// CompletionTokens Tokens of the prompt and of the candidates.
+type CompletionTokens struct {
+	// Computed Computed by this request. The last two are always computed, for their scores.
+	Computed int `json:"computed"`
+
+	// Generated Of all candidates.
+	Generated int `json:"generated"`
+	Prompt    int `json:"prompt"`
+
+	// Reused Computed by an earlier request.
+	Reused int `json:"reused"`
+
+	// Spliced Computed by an earlier request, and moved behind an edit.
+	Spliced int `json:"spliced"`
+}
+
 // Config defines model for Config.
 type Config struct {
 	Settings []Setting `json:"settings"`
@@ -748,6 +1027,37 @@ type Considered struct {
 	Served     bool       `json:"served"`
 	Similarity float64    `json:"similarity"`
 	Tests      []GateTest `json:"tests"`
+}
+
+// Conversation A stored conversation.
+type Conversation struct {
+	// Count How many turns were added so far.
+	Count   int64     `json:"count"`
+	Created time.Time `json:"created"`
+	ID      string    `json:"id"`
+
+	// Instructions Instructions of the client, for each question.
+	Instructions *string `json:"instructions,omitempty"`
+
+	// Summary Of turns that no longer fit into a prompt.
+	Summary *string `json:"summary,omitempty"`
+	Title   string  `json:"title"`
+
+	// Turns The latest turns, oldest first.
+	Turns []SaidTurn `json:"turns,omitempty"`
+
+	// Used When its latest turn was added.
+	Used time.Time `json:"used"`
+}
+
+// ConversationID defines model for ConversationID.
+type ConversationID struct {
+	ID string `json:"id"`
+}
+
+// Conversations A list of conversations.
+type Conversations struct {
+	Conversations []Conversation `json:"conversations"`
 }
 
 // Device The known state of the device.
@@ -974,15 +1284,23 @@ type Entry struct {
 	// Answered False if the prompt is prefilled and the answer is generated when the question is asked.
 	Answered bool `json:"answered"`
 
+	// Changed A user had asked this question, and background work has found another answer since, for example
+	// because of a new document. It ends when the answer is given.
+	Changed *bool `json:"changed,omitempty"`
+
 	// Cut The answer ended at the token limit.
 	Cut      *bool      `json:"cut,omitempty"`
 	Evidence []Evidence `json:"evidence"`
 	Expires  *time.Time `json:"expires,omitempty"`
 
 	// Hits How often the answer was served.
-	Hits int64     `json:"hits"`
-	ID   EntryID   `json:"id"`
-	Made time.Time `json:"made"`
+	Hits int64   `json:"hits"`
+	ID   EntryID `json:"id"`
+
+	// Instructions Names the instructions of the client (its system messages) under which the question was
+	// answered, by a hash. Only questions under the same instructions get the answer.
+	Instructions *string   `json:"instructions,omitempty"`
+	Made         time.Time `json:"made"`
 
 	// Origin Where a stored question comes from.
 	Origin   Origin `json:"origin"`
@@ -1020,6 +1338,7 @@ type Event struct {
 	// | `job` | a job ended | kind, end, seconds |
 	// | `upload` | an upload made progress | id, state, counts |
 	// | `forgotten` | documents were deleted | the counts of the receipt |
+	// | `changed` | background work changed the answer of a question that a user had asked | id of the entry |
 	// | `settings` | settings of a space or of the daemon changed | keys |
 	// | `lost` | the client was too slow | number of missed events |
 	Type EventType `json:"type"`
@@ -1034,6 +1353,7 @@ type Event struct {
 // | `job` | a job ended | kind, end, seconds |
 // | `upload` | an upload made progress | id, state, counts |
 // | `forgotten` | documents were deleted | the counts of the receipt |
+// | `changed` | background work changed the answer of a question that a user had asked | id of the entry |
 // | `settings` | settings of a space or of the daemon changed | keys |
 // | `lost` | the client was too slow | number of missed events |
 type EventType string
@@ -1056,7 +1376,10 @@ type ExportedEntry struct {
 	Evidence []ChunkID  `json:"evidence"`
 	Expires  *time.Time `json:"expires,omitempty"`
 	Hits     int64      `json:"hits"`
-	Made     time.Time  `json:"made"`
+
+	// Instructions As in an entry.
+	Instructions *string   `json:"instructions,omitempty"`
+	Made         time.Time `json:"made"`
 
 	// Origin Where a stored question comes from.
 	Origin   Origin `json:"origin"`
@@ -1066,6 +1389,52 @@ type ExportedEntry struct {
 
 	// Sources As evidence, for the chunks that the question was predicted from.
 	Sources []ChunkID `json:"sources,omitempty"`
+}
+
+// Fact A fact about the user. It is also a document of the space, of the format `memory`.
+type Fact struct {
+	Added time.Time `json:"added"`
+
+	// Heard It was said in a question, not entered as a fact.
+	Heard bool `json:"heard"`
+
+	// ID The same document has another id in every space, and in a space that is created again.
+	ID DocumentID `json:"id"`
+
+	// Said The day on which it was said or entered.
+	Said string `json:"said"`
+
+	// Since The day from which it holds.
+	//
+	// Example: 2026-03-04
+	Since *string `json:"since,omitempty"`
+
+	// Text A sentence that states the fact.
+	Text string `json:"text"`
+
+	// Until The day until which it held; absent: it holds.
+	Until *string `json:"until,omitempty"`
+	Value string  `json:"value"`
+
+	// What The attribute.
+	//
+	// Example: home
+	What string `json:"what"`
+
+	// Who The person that it is about; absent: the user.
+	Who *string `json:"who,omitempty"`
+}
+
+// FactChange The parts to change; an empty day removes the day.
+type FactChange struct {
+	Since *string `json:"since,omitempty"`
+	Until *string `json:"until,omitempty"`
+	Value *string `json:"value,omitempty"`
+}
+
+// Facts defines model for Facts.
+type Facts struct {
+	Facts []Fact `json:"facts"`
 }
 
 // Failure defines model for Failure.
@@ -1230,6 +1599,9 @@ type Instead struct {
 	Text string `json:"text"`
 }
 
+// JSONSchema A JSON Schema.
+type JSONSchema map[string]interface{}
+
 // Job One job of background work.
 type Job struct {
 	Added time.Time `json:"added"`
@@ -1302,6 +1674,16 @@ type Mark struct {
 	Start int `json:"start"`
 }
 
+// Memory How the question used the facts of its space. Absent if the space has none.
+type Memory struct {
+	// Facts Facts of the space.
+	Facts int `json:"facts"`
+
+	// Needed If false, the search left out all facts.
+	Needed bool   `json:"needed"`
+	Why    string `json:"why"`
+}
+
 // Model A space, or the embedding model.
 type Model struct {
 	// Created Start of the daemon, in seconds since 1970.
@@ -1348,6 +1730,15 @@ type ModelShape struct {
 	Width int `json:"width"`
 }
 
+// NewConversation A conversation to create.
+type NewConversation struct {
+	// Instructions Instructions for each question, at most 16384 bytes.
+	Instructions *string `json:"instructions,omitempty"`
+
+	// Title At most 200 bytes.
+	Title *string `json:"title,omitempty"`
+}
+
 // NewDocument A text to add.
 type NewDocument struct {
 	// Date An RFC 3339 time or date, from 1970 to 2100.
@@ -1366,6 +1757,29 @@ type NewDocument struct {
 	Title *string `json:"title,omitempty"`
 }
 
+// NewFact Either `text`, or `what` and `value`.
+type NewFact struct {
+	// Since The day from which it holds.
+	//
+	// Example: 2026-03-04
+	Since *string `json:"since,omitempty"`
+
+	// Text A statement, such as "I live in Bergen."
+	Text *string `json:"text,omitempty"`
+
+	// Until The day until which it held.
+	Until *string `json:"until,omitempty"`
+	Value *string `json:"value,omitempty"`
+
+	// What A noun of 1 to 4 words.
+	//
+	// Example: home
+	What *string `json:"what,omitempty"`
+
+	// Who The person that it is about; empty: the user.
+	Who *string `json:"who,omitempty"`
+}
+
 // NewSpace A space to create.
 type NewSpace struct {
 	// Kind The kind of documents in a space. Prompts contain it.
@@ -1376,6 +1790,22 @@ type NewSpace struct {
 
 	// Settings New settings. Absent settings stay as they are; null resets a setting.
 	Settings *SettingsChange `json:"settings,omitempty"`
+}
+
+// NewTurn A message that was said elsewhere.
+type NewTurn struct {
+	Role NewTurnRole `json:"role"`
+
+	// Text At most 65536 bytes.
+	Text string `json:"text"`
+}
+
+// NewTurnRole defines model for NewTurn.Role.
+type NewTurnRole string
+
+// NewTurns Turns to add to a conversation.
+type NewTurns struct {
+	Turns []NewTurn `json:"turns"`
 }
 
 // OpenAIError The same problem in OpenAI's format, on the paths of OpenAI's interface.
@@ -1416,6 +1846,12 @@ type Pace struct {
 
 // PaceSpeed defines model for Pace.Speed.
 type PaceSpeed string
+
+// Passages defines model for Passages.
+type Passages struct {
+	// Passages Parts of documents, best first.
+	Passages []Citation `json:"passages"`
+}
 
 // Placement What a chunk's tensors depend on. `sequential`: the chunks before it. `parallel`: the
 // instructions only, so that a chunk is stored once.
@@ -1533,6 +1969,10 @@ type Question struct {
 	// Bypass Ignore stored answers. The computed answer is stored if there is none.
 	Bypass *bool `json:"bypass,omitempty"`
 
+	// Conversation A stored conversation of the space. The question may lean on its turns, and is added to
+	// it with its answer.
+	Conversation *string `json:"conversation,omitempty"`
+
 	// MaxAgeSeconds Maximum age of a stored answer that is served. 0: any age.
 	MaxAgeSeconds *float64 `json:"max_age_seconds,omitempty"`
 
@@ -1603,15 +2043,23 @@ type Receipt struct {
 	// Slices Stored tensors.
 	Slices    int `json:"slices"`
 	Summaries int `json:"summaries"`
-	Vectors   int `json:"vectors"`
+
+	// Turns Turns of conversations.
+	Turns   int `json:"turns"`
+	Vectors int `json:"vectors"`
 }
 
 // Record A question that was asked.
 type Record struct {
-	Asked time.Time `json:"asked"`
+	// Answer Kept with the configuration key `trajectories`, as are `memory` and `wrong`.
+	Answer *string   `json:"answer,omitempty"`
+	Asked  time.Time `json:"asked"`
 
 	// Chunks The chunks of its answer.
 	Chunks []ChunkID `json:"chunks"`
+
+	// Memory Whether the question needed facts about the user; absent: the space had none.
+	Memory *bool `json:"memory,omitempty"`
 
 	// Outcome How percached answered:
 	//
@@ -1625,11 +2073,242 @@ type Record struct {
 
 	// TookMs For a token for one space, rounded down to a power of two seconds; 0 below one second.
 	TookMs float64 `json:"took_ms"`
+
+	// Wrong The user said that the answer was wrong.
+	Wrong *bool `json:"wrong,omitempty"`
 }
 
 // Records defines model for Records.
 type Records struct {
 	Questions []Record `json:"questions"`
+}
+
+// Response defines model for Response.
+type Response struct {
+	// CreatedAt Seconds since 1970.
+	CreatedAt int64 `json:"created_at"`
+
+	// Error Always null.
+	Error             map[string]interface{} `json:"error"`
+	ID                string                 `json:"id"`
+	IncompleteDetails *ResponsesReason       `json:"incomplete_details"`
+	Instructions      *string                `json:"instructions"`
+
+	// Metadata Always empty.
+	Metadata          map[string]string `json:"metadata"`
+	Model             string            `json:"model"`
+	Object            ResponseObject    `json:"object"`
+	Output            []ResponsesItem   `json:"output"`
+	ParallelToolCalls bool              `json:"parallel_tool_calls"`
+
+	// Percached What percached adds to the answer; as in `Answer`.
+	Percached *ChatExtra     `json:"percached,omitempty"`
+	Status    ResponseStatus `json:"status"`
+
+	// Temperature Always null.
+	Temperature *float64        `json:"temperature"`
+	Text        ResponsesFormat `json:"text"`
+	ToolChoice  string          `json:"tool_choice"`
+
+	// Tools Always empty.
+	Tools []string `json:"tools"`
+
+	// TopP Always null.
+	TopP  *float64        `json:"top_p"`
+	Usage *ResponsesUsage `json:"usage"`
+}
+
+// ResponseObject defines model for Response.Object.
+type ResponseObject string
+
+// ResponseStatus defines model for Response.Status.
+type ResponseStatus string
+
+// ResponsesCached defines model for ResponsesCached.
+type ResponsesCached struct {
+	CachedTokens int `json:"cached_tokens"`
+}
+
+// ResponsesEvent An event of a streamed response. Its type says which fields it has, as with OpenAI.
+type ResponsesEvent struct {
+	Arguments    *string `json:"arguments,omitempty"`
+	ContentIndex *int    `json:"content_index,omitempty"`
+	Delta        *string `json:"delta,omitempty"`
+
+	// Item A message, or the call of a tool.
+	Item           *ResponsesItem `json:"item,omitempty"`
+	ItemID         *string        `json:"item_id,omitempty"`
+	OutputIndex    *int           `json:"output_index,omitempty"`
+	Part           *ResponsesText `json:"part,omitempty"`
+	Refusal        *string        `json:"refusal,omitempty"`
+	Response       *Response      `json:"response,omitempty"`
+	SequenceNumber int            `json:"sequence_number"`
+	Text           *string        `json:"text,omitempty"`
+	Type           string         `json:"type"`
+}
+
+// ResponsesFormat defines model for ResponsesFormat.
+type ResponsesFormat struct {
+	Format ResponsesTextFormat `json:"format"`
+}
+
+// ResponsesInput The question, or messages of which the last is the question.
+type ResponsesInput struct {
+	union json.RawMessage
+}
+
+// ResponsesItem A message, or the call of a tool.
+type ResponsesItem struct {
+	// Arguments JSON.
+	Arguments *string             `json:"arguments,omitempty"`
+	CallID    *string             `json:"call_id,omitempty"`
+	Content   []ResponsesText     `json:"content,omitempty"`
+	ID        string              `json:"id"`
+	Name      *string             `json:"name,omitempty"`
+	Role      *ResponsesItemRole  `json:"role,omitempty"`
+	Status    ResponsesItemStatus `json:"status"`
+	Type      ResponsesItemType   `json:"type"`
+}
+
+// ResponsesItemRole defines model for ResponsesItem.Role.
+type ResponsesItemRole string
+
+// ResponsesItemStatus defines model for ResponsesItem.Status.
+type ResponsesItemStatus string
+
+// ResponsesItemType defines model for ResponsesItem.Type.
+type ResponsesItemType string
+
+// ResponsesMessage defines model for ResponsesMessage.
+type ResponsesMessage struct {
+	// Arguments JSON.
+	Arguments *string `json:"arguments,omitempty"`
+
+	// CallID Of the call of a tool and of its result.
+	CallID  *string      `json:"call_id,omitempty"`
+	Content *ChatContent `json:"content,omitempty"`
+
+	// Name Of the tool that was called.
+	Name   *string      `json:"name,omitempty"`
+	Output *ChatContent `json:"output,omitempty"`
+
+	// Role Of a message.
+	Role *ResponsesMessageRole `json:"role,omitempty"`
+	Type *ResponsesMessageType `json:"type,omitempty"`
+}
+
+// ResponsesMessageRole Of a message.
+type ResponsesMessageRole string
+
+// ResponsesMessageType defines model for ResponsesMessage.Type.
+type ResponsesMessageType string
+
+// ResponsesMessages defines model for ResponsesMessages.
+type ResponsesMessages = []ResponsesMessage
+
+// ResponsesReason defines model for ResponsesReason.
+type ResponsesReason struct {
+	Reason ResponsesReasonReason `json:"reason"`
+}
+
+// ResponsesReasonReason defines model for ResponsesReason.Reason.
+type ResponsesReasonReason string
+
+// ResponsesRequest As defined by OpenAI. Unlisted fields are ignored.
+type ResponsesRequest struct {
+	// Conversation The id of a stored conversation, or an object with it. See `metadata` of a chat.
+	Conversation *ResponsesRequest_Conversation `json:"conversation,omitempty"`
+
+	// Input The question, or messages of which the last is the question.
+	Input        ResponsesInput `json:"input"`
+	Instructions *string        `json:"instructions,omitempty"`
+
+	// MaxOutputTokens As `max_tokens` of a chat.
+	MaxOutputTokens *int          `json:"max_output_tokens,omitempty"`
+	Metadata        *ChatMetadata `json:"metadata,omitempty"`
+
+	// Model The name of a space.
+	Model  string                `json:"model"`
+	Stream *bool                 `json:"stream,omitempty"`
+	Text   *ResponsesTextRequest `json:"text,omitempty"`
+
+	// ToolChoice `auto` if it is left out.
+	ToolChoice *ResponsesToolChoice `json:"tool_choice,omitempty"`
+	Tools      []ResponsesTool      `json:"tools,omitempty"`
+}
+
+// ResponsesRequestConversation0 defines model for ResponsesRequest.Conversation.0.
+type ResponsesRequestConversation0 = string
+
+// ResponsesRequest_Conversation The id of a stored conversation, or an object with it. See `metadata` of a chat.
+type ResponsesRequest_Conversation struct {
+	union json.RawMessage
+}
+
+// ResponsesText defines model for ResponsesText.
+type ResponsesText struct {
+	// Annotations Always empty.
+	Annotations []string `json:"annotations"`
+
+	// Refusal In place of JSON, if there are no documents.
+	Refusal *string           `json:"refusal,omitempty"`
+	Text    string            `json:"text"`
+	Type    ResponsesTextType `json:"type"`
+}
+
+// ResponsesTextType defines model for ResponsesText.Type.
+type ResponsesTextType string
+
+// ResponsesTextFormat defines model for ResponsesTextFormat.
+type ResponsesTextFormat struct {
+	Description *string `json:"description,omitempty"`
+	Name        *string `json:"name,omitempty"`
+
+	// Schema A JSON Schema.
+	Schema *JSONSchema             `json:"schema,omitempty"`
+	Strict *bool                   `json:"strict,omitempty"`
+	Type   ResponsesTextFormatType `json:"type"`
+}
+
+// ResponsesTextFormatType defines model for ResponsesTextFormat.Type.
+type ResponsesTextFormatType string
+
+// ResponsesTextRequest defines model for ResponsesTextRequest.
+type ResponsesTextRequest struct {
+	Format *ResponsesTextFormat `json:"format,omitempty"`
+}
+
+// ResponsesThoughts defines model for ResponsesThoughts.
+type ResponsesThoughts struct {
+	// ReasoningTokens Always 0.
+	ReasoningTokens int `json:"reasoning_tokens"`
+}
+
+// ResponsesTool defines model for ResponsesTool.
+type ResponsesTool struct {
+	Description *string `json:"description,omitempty"`
+	Name        string  `json:"name"`
+
+	// Parameters A JSON Schema.
+	Parameters *JSONSchema       `json:"parameters,omitempty"`
+	Type       ResponsesToolType `json:"type"`
+}
+
+// ResponsesToolType defines model for ResponsesTool.Type.
+type ResponsesToolType string
+
+// ResponsesToolChoice `auto` if it is left out.
+type ResponsesToolChoice struct {
+	union json.RawMessage
+}
+
+// ResponsesUsage defines model for ResponsesUsage.
+type ResponsesUsage struct {
+	InputTokens         int               `json:"input_tokens"`
+	InputTokensDetails  ResponsesCached   `json:"input_tokens_details"`
+	OutputTokens        int               `json:"output_tokens"`
+	OutputTokensDetails ResponsesThoughts `json:"output_tokens_details"`
+	TotalTokens         int               `json:"total_tokens"`
 }
 
 // Restored defines model for Restored.
@@ -1651,6 +2330,17 @@ type Reuse struct {
 	// Stored Chunks with stored tensors.
 	Stored int `json:"stored"`
 }
+
+// SaidTurn A message of a conversation.
+type SaidTurn struct {
+	At     time.Time    `json:"at"`
+	Number int64        `json:"number"`
+	Role   SaidTurnRole `json:"role"`
+	Text   string       `json:"text"`
+}
+
+// SaidTurnRole defines model for SaidTurn.Role.
+type SaidTurnRole string
 
 // Setting One setting of the daemon.
 type Setting struct {
@@ -2001,6 +2691,21 @@ type Tree struct {
 	Slices []Slice `json:"slices"`
 }
 
+// Typing A text that is being typed.
+type Typing struct {
+	// After The text behind the cursor, at most 8192 bytes. A candidate ends before it would repeat its beginning.
+	After *string `json:"after,omitempty"`
+
+	// Alternatives Maximum number of candidates.
+	Alternatives *int `json:"alternatives,omitempty"`
+
+	// Before The text before the cursor, at most 32768 bytes. Of a longer text send the end, and begin at the same place in as many requests as possible.
+	Before string `json:"before"`
+
+	// MaxTokens Maximum number of tokens of each candidate.
+	MaxTokens *int `json:"max_tokens,omitempty"`
+}
+
 // UploadState defines model for UploadState.
 type UploadState string
 
@@ -2116,6 +2821,9 @@ type Work struct {
 // CleanUp defines model for CleanUp.
 type CleanUp = bool
 
+// ConversationPath defines model for ConversationPath.
+type ConversationPath = string
+
 // EntryPath defines model for EntryPath.
 type EntryPath = EntryID
 
@@ -2171,6 +2879,18 @@ type GetTreeParams struct {
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListConversationsParams defines parameters for ListConversations.
+type ListConversationsParams struct {
+	// Limit Maximum number of results.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetConversationParams defines parameters for GetConversation.
+type GetConversationParams struct {
+	// Limit Maximum number of results.
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListDocumentsParams defines parameters for ListDocuments.
 type ListDocumentsParams struct {
 	// Limit Maximum number of results.
@@ -2215,6 +2935,9 @@ type ListEntriesParams struct {
 
 	// After The `next` of the previous page.
 	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Changed Return only entries that are `changed`.
+	Changed *bool `form:"changed,omitempty" json:"changed,omitempty"`
 }
 
 // SearchEntriesParams defines parameters for SearchEntries.
@@ -2224,6 +2947,12 @@ type SearchEntriesParams struct {
 
 	// Limit Maximum number of results.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// DeleteFactParams defines parameters for DeleteFact.
+type DeleteFactParams struct {
+	// CleanUp Wait until the bytes are removed from the disk.
+	CleanUp *CleanUp `form:"clean_up,omitempty" json:"clean_up,omitempty"`
 }
 
 // ClearHistoryParams defines parameters for ClearHistory.
@@ -2236,6 +2965,15 @@ type ClearHistoryParams struct {
 type ListHistoryParams struct {
 	// Limit Maximum number of results.
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// SearchDocumentsParams defines parameters for SearchDocuments.
+type SearchDocumentsParams struct {
+	// Q The text to search for.
+	Q string `form:"q" json:"q"`
+
+	// Limit Maximum number of passages.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListUploadsParams defines parameters for ListUploads.
@@ -2259,11 +2997,23 @@ type CreateEmbeddingJSONRequestBody = EmbeddingRequest
 // PostDeviceJSONRequestBody defines body for PostDevice for application/json ContentType.
 type PostDeviceJSONRequestBody = DeviceState
 
+// CreateResponseJSONRequestBody defines body for CreateResponse for application/json ContentType.
+type CreateResponseJSONRequestBody = ResponsesRequest
+
 // CreateSpaceJSONRequestBody defines body for CreateSpace for application/json ContentType.
 type CreateSpaceJSONRequestBody = NewSpace
 
 // AskJSONRequestBody defines body for Ask for application/json ContentType.
 type AskJSONRequestBody = Question
+
+// CompleteJSONRequestBody defines body for Complete for application/json ContentType.
+type CompleteJSONRequestBody = Typing
+
+// CreateConversationJSONRequestBody defines body for CreateConversation for application/json ContentType.
+type CreateConversationJSONRequestBody = NewConversation
+
+// AddTurnsJSONRequestBody defines body for AddTurns for application/json ContentType.
+type AddTurnsJSONRequestBody = NewTurns
 
 // UploadJSONRequestBody defines body for Upload for application/json ContentType.
 type UploadJSONRequestBody = Texts
@@ -2273,6 +3023,12 @@ type UploadMultipartRequestBody UploadMultipartBody
 
 // VetoEntryJSONRequestBody defines body for VetoEntry for application/json ContentType.
 type VetoEntryJSONRequestBody = Veto
+
+// AddFactJSONRequestBody defines body for AddFact for application/json ContentType.
+type AddFactJSONRequestBody = NewFact
+
+// ChangeFactJSONRequestBody defines body for ChangeFact for application/json ContentType.
+type ChangeFactJSONRequestBody = FactChange
 
 // ChangeSpaceJSONRequestBody defines body for ChangeSpace for application/json ContentType.
 type ChangeSpaceJSONRequestBody = SettingsChange
@@ -2339,6 +3095,130 @@ func (t *ChatContent) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// AsChatRequestStop0 returns the union data inside the ChatRequest_Stop as a ChatRequestStop0
+func (t ChatRequest_Stop) AsChatRequestStop0() (ChatRequestStop0, error) {
+	var body ChatRequestStop0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatRequestStop0 overwrites any union data inside the ChatRequest_Stop as the provided ChatRequestStop0
+func (t *ChatRequest_Stop) FromChatRequestStop0(v ChatRequestStop0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatRequestStop0 performs a merge with any union data inside the ChatRequest_Stop, using the provided ChatRequestStop0
+func (t *ChatRequest_Stop) MergeChatRequestStop0(v ChatRequestStop0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatRequestStop1 returns the union data inside the ChatRequest_Stop as a ChatRequestStop1
+func (t ChatRequest_Stop) AsChatRequestStop1() (ChatRequestStop1, error) {
+	var body ChatRequestStop1
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatRequestStop1 overwrites any union data inside the ChatRequest_Stop as the provided ChatRequestStop1
+func (t *ChatRequest_Stop) FromChatRequestStop1(v ChatRequestStop1) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatRequestStop1 performs a merge with any union data inside the ChatRequest_Stop, using the provided ChatRequestStop1
+func (t *ChatRequest_Stop) MergeChatRequestStop1(v ChatRequestStop1) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ChatRequest_Stop) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ChatRequest_Stop) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsChatToolMode returns the union data inside the ChatToolChoice as a ChatToolMode
+func (t ChatToolChoice) AsChatToolMode() (ChatToolMode, error) {
+	var body ChatToolMode
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatToolMode overwrites any union data inside the ChatToolChoice as the provided ChatToolMode
+func (t *ChatToolChoice) FromChatToolMode(v ChatToolMode) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatToolMode performs a merge with any union data inside the ChatToolChoice, using the provided ChatToolMode
+func (t *ChatToolChoice) MergeChatToolMode(v ChatToolMode) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsChatTool returns the union data inside the ChatToolChoice as a ChatTool
+func (t ChatToolChoice) AsChatTool() (ChatTool, error) {
+	var body ChatTool
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatTool overwrites any union data inside the ChatToolChoice as the provided ChatTool
+func (t *ChatToolChoice) FromChatTool(v ChatTool) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatTool performs a merge with any union data inside the ChatToolChoice, using the provided ChatTool
+func (t *ChatToolChoice) MergeChatTool(v ChatTool) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ChatToolChoice) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ChatToolChoice) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
 // AsEmbeddingText returns the union data inside the EmbeddingInput as a EmbeddingText
 func (t EmbeddingInput) AsEmbeddingText() (EmbeddingText, error) {
 	var body EmbeddingText
@@ -2397,6 +3277,192 @@ func (t EmbeddingInput) MarshalJSON() ([]byte, error) {
 }
 
 func (t *EmbeddingInput) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsChatText returns the union data inside the ResponsesInput as a ChatText
+func (t ResponsesInput) AsChatText() (ChatText, error) {
+	var body ChatText
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatText overwrites any union data inside the ResponsesInput as the provided ChatText
+func (t *ResponsesInput) FromChatText(v ChatText) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatText performs a merge with any union data inside the ResponsesInput, using the provided ChatText
+func (t *ResponsesInput) MergeChatText(v ChatText) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsResponsesMessages returns the union data inside the ResponsesInput as a ResponsesMessages
+func (t ResponsesInput) AsResponsesMessages() (ResponsesMessages, error) {
+	var body ResponsesMessages
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromResponsesMessages overwrites any union data inside the ResponsesInput as the provided ResponsesMessages
+func (t *ResponsesInput) FromResponsesMessages(v ResponsesMessages) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeResponsesMessages performs a merge with any union data inside the ResponsesInput, using the provided ResponsesMessages
+func (t *ResponsesInput) MergeResponsesMessages(v ResponsesMessages) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ResponsesInput) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ResponsesInput) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsResponsesRequestConversation0 returns the union data inside the ResponsesRequest_Conversation as a ResponsesRequestConversation0
+func (t ResponsesRequest_Conversation) AsResponsesRequestConversation0() (ResponsesRequestConversation0, error) {
+	var body ResponsesRequestConversation0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromResponsesRequestConversation0 overwrites any union data inside the ResponsesRequest_Conversation as the provided ResponsesRequestConversation0
+func (t *ResponsesRequest_Conversation) FromResponsesRequestConversation0(v ResponsesRequestConversation0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeResponsesRequestConversation0 performs a merge with any union data inside the ResponsesRequest_Conversation, using the provided ResponsesRequestConversation0
+func (t *ResponsesRequest_Conversation) MergeResponsesRequestConversation0(v ResponsesRequestConversation0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsConversationID returns the union data inside the ResponsesRequest_Conversation as a ConversationID
+func (t ResponsesRequest_Conversation) AsConversationID() (ConversationID, error) {
+	var body ConversationID
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromConversationID overwrites any union data inside the ResponsesRequest_Conversation as the provided ConversationID
+func (t *ResponsesRequest_Conversation) FromConversationID(v ConversationID) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeConversationID performs a merge with any union data inside the ResponsesRequest_Conversation, using the provided ConversationID
+func (t *ResponsesRequest_Conversation) MergeConversationID(v ConversationID) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ResponsesRequest_Conversation) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ResponsesRequest_Conversation) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsChatToolMode returns the union data inside the ResponsesToolChoice as a ChatToolMode
+func (t ResponsesToolChoice) AsChatToolMode() (ChatToolMode, error) {
+	var body ChatToolMode
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromChatToolMode overwrites any union data inside the ResponsesToolChoice as the provided ChatToolMode
+func (t *ResponsesToolChoice) FromChatToolMode(v ChatToolMode) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeChatToolMode performs a merge with any union data inside the ResponsesToolChoice, using the provided ChatToolMode
+func (t *ResponsesToolChoice) MergeChatToolMode(v ChatToolMode) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsResponsesTool returns the union data inside the ResponsesToolChoice as a ResponsesTool
+func (t ResponsesToolChoice) AsResponsesTool() (ResponsesTool, error) {
+	var body ResponsesTool
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromResponsesTool overwrites any union data inside the ResponsesToolChoice as the provided ResponsesTool
+func (t *ResponsesToolChoice) FromResponsesTool(v ResponsesTool) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeResponsesTool performs a merge with any union data inside the ResponsesToolChoice, using the provided ResponsesTool
+func (t *ResponsesToolChoice) MergeResponsesTool(v ResponsesTool) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t ResponsesToolChoice) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *ResponsesToolChoice) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }
@@ -2656,17 +3722,36 @@ type ClientInterface interface {
 
 	// CreateChatCompletionWithBody Chat completion
 	//
-	// The last message is the question; `model` names the space. Stored answers are not used if
-	// there are earlier turns, or a system or developer message. The response has the additional
-	// field `percached`, with outcome and citations. Problems have the additional field `error`,
-	// in OpenAI's format.
+	// The last message is the question; `model` names the space. If it stands alone, or surely means
+	// one thing ("And when does it start?" after a question about Heron), it is answered without the
+	// earlier turns, perhaps by a stored answer, and `understood_as` has its text. Otherwise the turns
+	// are part of the prompt, and stored answers are not used. Under system or developer messages,
+	// only answers that were given under the same messages are used. The tensors of these messages
+	// are stored like those of a chunk. The response has the additional field `percached`, with
+	// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 	//
 	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
 	// a `ChatChunk`, and the last is `[DONE]`.
 	//
-	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
-	// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
-	// biases and audio are refused. All other unlisted fields are ignored.
+	// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
+	// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
+	// same format. JSON that is not grounded is sent as it is, and `percached` says so. If there are no
+	// documents, `content` is null and `refusal` has the text. `stop` is refused beside a format.
+	//
+	// With `tools` the answer is text or the call of one tool; with `tool_choice` `required`, or a
+	// function, it is a call. Arguments are valid under the JSON Schema of the function. Stored answers
+	// are not used. The results of a call, in messages with the role tool, belong to the last message
+	// with the role user. Tools are refused if the chat template of the model has none.
+	//
+	// A JSON Schema may have `type`, `properties`, `required`, `additionalProperties`, `items`,
+	// `prefixItems`, `minItems`, `maxItems`, `enum`, `const`, `anyOf`, `oneOf` (as `anyOf`), `$ref` within the
+	// schema, `minLength`, `maxLength`, bounds of integers, and `format` (date, time, date-time, uuid).
+	// Properties come in the order of the schema. Other keywords that change the meaning are refused.
+	//
+	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect, as are
+	// `reasoning_effort`, `store`, `metadata`, `service_tier`, `verbosity`, `prediction` and
+	// `parallel_tool_calls`. Several choices, log probabilities, penalties, biases and audio are refused.
+	// All other unlisted fields are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type.
@@ -2676,17 +3761,36 @@ type ClientInterface interface {
 
 	// CreateChatCompletion Chat completion
 	//
-	// The last message is the question; `model` names the space. Stored answers are not used if
-	// there are earlier turns, or a system or developer message. The response has the additional
-	// field `percached`, with outcome and citations. Problems have the additional field `error`,
-	// in OpenAI's format.
+	// The last message is the question; `model` names the space. If it stands alone, or surely means
+	// one thing ("And when does it start?" after a question about Heron), it is answered without the
+	// earlier turns, perhaps by a stored answer, and `understood_as` has its text. Otherwise the turns
+	// are part of the prompt, and stored answers are not used. Under system or developer messages,
+	// only answers that were given under the same messages are used. The tensors of these messages
+	// are stored like those of a chunk. The response has the additional field `percached`, with
+	// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 	//
 	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
 	// a `ChatChunk`, and the last is `[DONE]`.
 	//
-	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
-	// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
-	// biases and audio are refused. All other unlisted fields are ignored.
+	// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
+	// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
+	// same format. JSON that is not grounded is sent as it is, and `percached` says so. If there are no
+	// documents, `content` is null and `refusal` has the text. `stop` is refused beside a format.
+	//
+	// With `tools` the answer is text or the call of one tool; with `tool_choice` `required`, or a
+	// function, it is a call. Arguments are valid under the JSON Schema of the function. Stored answers
+	// are not used. The results of a call, in messages with the role tool, belong to the last message
+	// with the role user. Tools are refused if the chat template of the model has none.
+	//
+	// A JSON Schema may have `type`, `properties`, `required`, `additionalProperties`, `items`,
+	// `prefixItems`, `minItems`, `maxItems`, `enum`, `const`, `anyOf`, `oneOf` (as `anyOf`), `$ref` within the
+	// schema, `minLength`, `maxLength`, bounds of integers, and `format` (date, time, date-time, uuid).
+	// Properties come in the order of the schema. Other keywords that change the meaning are refused.
+	//
+	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect, as are
+	// `reasoning_effort`, `store`, `metadata`, `service_tier`, `verbosity`, `prediction` and
+	// `parallel_tool_calls`. Several choices, log probabilities, penalties, biases and audio are refused.
+	// All other unlisted fields are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -2871,6 +3975,44 @@ type ClientInterface interface {
 	// Corresponds with DELETE /v1/placements (the `ForgetPlacements` operationId).
 	ForgetPlacements(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateResponseWithBody Response
+	//
+	// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
+	// messages of a conversation of which the last is the question; `instructions` count as a system
+	// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
+	// with `response.completed` or `response.incomplete`.
+	//
+	// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
+	// item of type `function_call`, and its result one of type `function_call_output`.
+	//
+	// Nothing is stored under the id: `previous_response_id` is refused, as is `background`.
+	// `reasoning` has no effect. All other unlisted fields are ignored.
+	// Token: ask, for any space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/responses (the `CreateResponse` operationId).
+	CreateResponseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateResponse Response
+	//
+	// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
+	// messages of a conversation of which the last is the question; `instructions` count as a system
+	// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
+	// with `response.completed` or `response.incomplete`.
+	//
+	// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
+	// item of type `function_call`, and its result one of type `function_call_output`.
+	//
+	// Nothing is stored under the id: `previous_response_id` is refused, as is `background`.
+	// `reasoning` has no effect. All other unlisted fields are ignored.
+	// Token: ask, for any space.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/responses (the `CreateResponse` operationId).
+	CreateResponse(ctx context.Context, body CreateResponseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RestoreWithBody Restore a backup
 	//
 	// Replaces all data of all spaces by a backup. The whole archive is verified first; a damaged
@@ -3008,6 +4150,137 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/cache/tree (the `GetTree` operationId).
 	GetTree(ctx context.Context, space SpacePath, params *GetTreeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CompleteWithBody Continue a text while it is typed
+	//
+	// Continues the text before the cursor with the space's documents in mind. percached searches
+	// them for the sentence that is being typed, and puts up to two passages before the text.
+	//
+	// Send a request after each key. percached keeps what it computed of the latest texts for 5
+	// minutes, in memory only, so that a request computes only what changed. It stores nothing of
+	// the text: not on disk, not in the history or the bank, not in logs. A token never reuses a
+	// text of another token or space. Deleting a document forgets all texts.
+	//
+	// A newer request of the same token for the space replaces an older one, which ends with the
+	// problem `conflict`.
+	//
+	// With `Accept: text/event-stream` the first candidate is streamed as server-sent events. Each
+	// has one line of JSON as `data:`.
+	//
+	// | event | data | |
+	// |---|---|---|
+	// | `token` | `Token` | the next piece of the first candidate |
+	// | `done` | `Completion` | all candidates; the last event |
+	// | `error` | `Problem` | the completion failed; the last event |
+	//
+	// If the client disconnects, the work stops. A completion waits for the question that the model
+	// is answering.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
+	CompleteWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Complete Continue a text while it is typed
+	//
+	// Continues the text before the cursor with the space's documents in mind. percached searches
+	// them for the sentence that is being typed, and puts up to two passages before the text.
+	//
+	// Send a request after each key. percached keeps what it computed of the latest texts for 5
+	// minutes, in memory only, so that a request computes only what changed. It stores nothing of
+	// the text: not on disk, not in the history or the bank, not in logs. A token never reuses a
+	// text of another token or space. Deleting a document forgets all texts.
+	//
+	// A newer request of the same token for the space replaces an older one, which ends with the
+	// problem `conflict`.
+	//
+	// With `Accept: text/event-stream` the first candidate is streamed as server-sent events. Each
+	// has one line of JSON as `data:`.
+	//
+	// | event | data | |
+	// |---|---|---|
+	// | `token` | `Token` | the next piece of the first candidate |
+	// | `done` | `Completion` | all candidates; the last event |
+	// | `error` | `Problem` | the completion failed; the last event |
+	//
+	// If the client disconnects, the work stops. A completion waits for the question that the model
+	// is answering.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
+	Complete(ctx context.Context, space SpacePath, body CompleteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListConversations List conversations
+	//
+	// Returns the stored conversations without their turns, the latest used first.
+	// Token: ask, for this space.
+	//
+	// Corresponds with GET /v1/spaces/{space}/conversations (the `ListConversations` operationId).
+	ListConversations(ctx context.Context, space SpacePath, params *ListConversationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateConversationWithBody Create a conversation
+	//
+	// Creates an empty conversation. Ask its questions with its id. percached keeps its turns; of a
+	// long one a prompt contains the latest turns, a summary of the others, and those of the others
+	// that have rare words of the question.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/conversations (the `CreateConversation` operationId).
+	CreateConversationWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateConversation Create a conversation
+	//
+	// Creates an empty conversation. Ask its questions with its id. percached keeps its turns; of a
+	// long one a prompt contains the latest turns, a summary of the others, and those of the others
+	// that have rare words of the question.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/conversations (the `CreateConversation` operationId).
+	CreateConversation(ctx context.Context, space SpacePath, body CreateConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteConversation Delete a conversation
+	//
+	// Deletes a conversation with its turns, summary and tensors. The receipt counts them; idle work
+	// removes the bytes from disk.
+	// Token: ask, for this space.
+	//
+	// Corresponds with DELETE /v1/spaces/{space}/conversations/{conversation} (the `DeleteConversation` operationId).
+	DeleteConversation(ctx context.Context, space SpacePath, conversation ConversationPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetConversation Read a conversation
+	//
+	// Returns a conversation with its latest turns.
+	// Token: ask, for this space.
+	//
+	// Corresponds with GET /v1/spaces/{space}/conversations/{conversation} (the `GetConversation` operationId).
+	GetConversation(ctx context.Context, space SpacePath, conversation ConversationPath, params *GetConversationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddTurnsWithBody Add turns to a conversation
+	//
+	// Adds turns that were said elsewhere, all or none.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
+	AddTurnsWithBody(ctx context.Context, space SpacePath, conversation ConversationPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddTurns Add turns to a conversation
+	//
+	// Adds turns that were said elsewhere, all or none.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
+	AddTurns(ctx context.Context, space SpacePath, conversation ConversationPath, body AddTurnsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDocuments List documents
 	//
 	// Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
@@ -3021,8 +4294,9 @@ type ClientInterface interface {
 	//
 	// There are three forms: texts as JSON, one file as the body, or files as
 	// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
-	// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
-	// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+	// (WebVTT, SRT), PDF, documents (.docx, .odt, .rtf), spreadsheets (.xlsx, .ods), presentations
+	// (.pptx, .odp), e-books (.epub) or JSON lines, also compressed with gzip or in a zip archive.
+	// percached detects the format from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
 	// streamed and may be large.
 	//
 	// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
@@ -3053,8 +4327,9 @@ type ClientInterface interface {
 	//
 	// There are three forms: texts as JSON, one file as the body, or files as
 	// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
-	// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
-	// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+	// (WebVTT, SRT), PDF, documents (.docx, .odt, .rtf), spreadsheets (.xlsx, .ods), presentations
+	// (.pptx, .odp), e-books (.epub) or JSON lines, also compressed with gzip or in a zip archive.
+	// percached detects the format from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
 	// streamed and may be large.
 	//
 	// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
@@ -3178,6 +4453,77 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntry(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListFacts List facts
+	//
+	// Returns all facts about the user, the latest first.
+	// Token: ask, for this space.
+	//
+	// Corresponds with GET /v1/spaces/{space}/facts (the `ListFacts` operationId).
+	ListFacts(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddFactWithBody Add facts
+	//
+	// Stores what a statement says about the user, or one fact by its parts. If percached finds no fact
+	// in the statement, it stores the statement as a note. A new value of an attribute with one value,
+	// such as `home`, ends the older fact on that day. Secrets are refused: passwords, card and account
+	// numbers, keys. The response lists the facts, also those that the space had already.
+	// Token: write, for this space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/facts (the `AddFact` operationId).
+	AddFactWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AddFact Add facts
+	//
+	// Stores what a statement says about the user, or one fact by its parts. If percached finds no fact
+	// in the statement, it stores the statement as a note. A new value of an attribute with one value,
+	// such as `home`, ends the older fact on that day. Secrets are refused: passwords, card and account
+	// numbers, keys. The response lists the facts, also those that the space had already.
+	// Token: write, for this space.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/facts (the `AddFact` operationId).
+	AddFact(ctx context.Context, space SpacePath, body AddFactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteFact Delete a fact
+	//
+	// Deletes the fact and everything made from it, as `deleteDocument` does. percached does not find
+	// it again in the same question.
+	// Token: write, for this space.
+	//
+	// Corresponds with DELETE /v1/spaces/{space}/facts/{document} (the `DeleteFact` operationId).
+	DeleteFact(ctx context.Context, space SpacePath, document DocumentID, params *DeleteFactParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetFact Get a fact
+	//
+	// Returns one fact.
+	// Token: ask, for this space.
+	//
+	// Corresponds with GET /v1/spaces/{space}/facts/{document} (the `GetFact` operationId).
+	GetFact(ctx context.Context, space SpacePath, document DocumentID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeFactWithBody Change a fact
+	//
+	// Changes the value or the days of a fact. Stored answers that rest on it are no longer returned.
+	// Token: write, for this space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/spaces/{space}/facts/{document} (the `ChangeFact` operationId).
+	ChangeFactWithBody(ctx context.Context, space SpacePath, document DocumentID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeFact Change a fact
+	//
+	// Changes the value or the days of a fact. Stored answers that rest on it are no longer returned.
+	// Token: write, for this space.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/spaces/{space}/facts/{document} (the `ChangeFact` operationId).
+	ChangeFact(ctx context.Context, space SpacePath, document DocumentID, body ChangeFactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetGate Show what the gate of a space serves and found wrong
 	//
 	// The gate decides whether a stored answer is served for a question in other words. It aims at
@@ -3223,6 +4569,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/spaces/{space}/predictions (the `Predict` operationId).
 	Predict(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SearchDocuments Search documents
+	//
+	// Returns the passages of documents nearest to a text, by words and by meaning, best first. It
+	// needs no language model.
+	// Token: ask, for this space.
+	//
+	// Corresponds with GET /v1/spaces/{space}/search (the `SearchDocuments` operationId).
+	SearchDocuments(ctx context.Context, space SpacePath, params *SearchDocumentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangeSpaceWithBody Change the settings of a space
 	//
@@ -3529,17 +4884,36 @@ func (c *Client) VerifyCache(ctx context.Context, reqEditors ...RequestEditorFn)
 
 // CreateChatCompletionWithBody Chat completion
 //
-// The last message is the question; `model` names the space. Stored answers are not used if
-// there are earlier turns, or a system or developer message. The response has the additional
-// field `percached`, with outcome and citations. Problems have the additional field `error`,
-// in OpenAI's format.
+// The last message is the question; `model` names the space. If it stands alone, or surely means
+// one thing ("And when does it start?" after a question about Heron), it is answered without the
+// earlier turns, perhaps by a stored answer, and `understood_as` has its text. Otherwise the turns
+// are part of the prompt, and stored answers are not used. Under system or developer messages,
+// only answers that were given under the same messages are used. The tensors of these messages
+// are stored like those of a chunk. The response has the additional field `percached`, with
+// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 //
 // With `stream` the response is a stream of server-sent events without a name: each `data:` is
 // a `ChatChunk`, and the last is `[DONE]`.
 //
-// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
-// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
-// biases and audio are refused. All other unlisted fields are ignored.
+// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
+// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
+// same format. JSON that is not grounded is sent as it is, and `percached` says so. If there are no
+// documents, `content` is null and `refusal` has the text. `stop` is refused beside a format.
+//
+// With `tools` the answer is text or the call of one tool; with `tool_choice` `required`, or a
+// function, it is a call. Arguments are valid under the JSON Schema of the function. Stored answers
+// are not used. The results of a call, in messages with the role tool, belong to the last message
+// with the role user. Tools are refused if the chat template of the model has none.
+//
+// A JSON Schema may have `type`, `properties`, `required`, `additionalProperties`, `items`,
+// `prefixItems`, `minItems`, `maxItems`, `enum`, `const`, `anyOf`, `oneOf` (as `anyOf`), `$ref` within the
+// schema, `minLength`, `maxLength`, bounds of integers, and `format` (date, time, date-time, uuid).
+// Properties come in the order of the schema. Other keywords that change the meaning are refused.
+//
+// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect, as are
+// `reasoning_effort`, `store`, `metadata`, `service_tier`, `verbosity`, `prediction` and
+// `parallel_tool_calls`. Several choices, log probabilities, penalties, biases and audio are refused.
+// All other unlisted fields are ignored.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type.
@@ -3559,17 +4933,36 @@ func (c *Client) CreateChatCompletionWithBody(ctx context.Context, contentType s
 
 // CreateChatCompletion Chat completion
 //
-// The last message is the question; `model` names the space. Stored answers are not used if
-// there are earlier turns, or a system or developer message. The response has the additional
-// field `percached`, with outcome and citations. Problems have the additional field `error`,
-// in OpenAI's format.
+// The last message is the question; `model` names the space. If it stands alone, or surely means
+// one thing ("And when does it start?" after a question about Heron), it is answered without the
+// earlier turns, perhaps by a stored answer, and `understood_as` has its text. Otherwise the turns
+// are part of the prompt, and stored answers are not used. Under system or developer messages,
+// only answers that were given under the same messages are used. The tensors of these messages
+// are stored like those of a chunk. The response has the additional field `percached`, with
+// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 //
 // With `stream` the response is a stream of server-sent events without a name: each `data:` is
 // a `ChatChunk`, and the last is `[DONE]`.
 //
-// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
-// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
-// biases and audio are refused. All other unlisted fields are ignored.
+// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
+// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
+// same format. JSON that is not grounded is sent as it is, and `percached` says so. If there are no
+// documents, `content` is null and `refusal` has the text. `stop` is refused beside a format.
+//
+// With `tools` the answer is text or the call of one tool; with `tool_choice` `required`, or a
+// function, it is a call. Arguments are valid under the JSON Schema of the function. Stored answers
+// are not used. The results of a call, in messages with the role tool, belong to the last message
+// with the role user. Tools are refused if the chat template of the model has none.
+//
+// A JSON Schema may have `type`, `properties`, `required`, `additionalProperties`, `items`,
+// `prefixItems`, `minItems`, `maxItems`, `enum`, `const`, `anyOf`, `oneOf` (as `anyOf`), `$ref` within the
+// schema, `minLength`, `maxLength`, bounds of integers, and `format` (date, time, date-time, uuid).
+// Properties come in the order of the schema. Other keywords that change the meaning are refused.
+//
+// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect, as are
+// `reasoning_effort`, `store`, `metadata`, `service_tier`, `verbosity`, `prediction` and
+// `parallel_tool_calls`. Several choices, log probabilities, penalties, biases and audio are refused.
+// All other unlisted fields are ignored.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type.
@@ -3944,6 +5337,64 @@ func (c *Client) ForgetPlacements(ctx context.Context, reqEditors ...RequestEdit
 	return c.Client.Do(req)
 }
 
+// CreateResponseWithBody Response
+//
+// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
+// messages of a conversation of which the last is the question; `instructions` count as a system
+// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
+// with `response.completed` or `response.incomplete`.
+//
+// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
+// item of type `function_call`, and its result one of type `function_call_output`.
+//
+// Nothing is stored under the id: `previous_response_id` is refused, as is `background`.
+// `reasoning` has no effect. All other unlisted fields are ignored.
+// Token: ask, for any space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/responses (the `CreateResponse` operationId).
+func (c *Client) CreateResponseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateResponseRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateResponse Response
+//
+// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
+// messages of a conversation of which the last is the question; `instructions` count as a system
+// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
+// with `response.completed` or `response.incomplete`.
+//
+// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
+// item of type `function_call`, and its result one of type `function_call_output`.
+//
+// Nothing is stored under the id: `previous_response_id` is refused, as is `background`.
+// `reasoning` has no effect. All other unlisted fields are ignored.
+// Token: ask, for any space.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/responses (the `CreateResponse` operationId).
+func (c *Client) CreateResponse(ctx context.Context, body CreateResponseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateResponseRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RestoreWithBody Restore a backup
 //
 // Replaces all data of all spaces by a backup. The whole archive is verified first; a damaged
@@ -4191,6 +5642,227 @@ func (c *Client) GetTree(ctx context.Context, space SpacePath, params *GetTreePa
 	return c.Client.Do(req)
 }
 
+// CompleteWithBody Continue a text while it is typed
+//
+// Continues the text before the cursor with the space's documents in mind. percached searches
+// them for the sentence that is being typed, and puts up to two passages before the text.
+//
+// Send a request after each key. percached keeps what it computed of the latest texts for 5
+// minutes, in memory only, so that a request computes only what changed. It stores nothing of
+// the text: not on disk, not in the history or the bank, not in logs. A token never reuses a
+// text of another token or space. Deleting a document forgets all texts.
+//
+// A newer request of the same token for the space replaces an older one, which ends with the
+// problem `conflict`.
+//
+// With `Accept: text/event-stream` the first candidate is streamed as server-sent events. Each
+// has one line of JSON as `data:`.
+//
+// | event | data | |
+// |---|---|---|
+// | `token` | `Token` | the next piece of the first candidate |
+// | `done` | `Completion` | all candidates; the last event |
+// | `error` | `Problem` | the completion failed; the last event |
+//
+// If the client disconnects, the work stops. A completion waits for the question that the model
+// is answering.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
+func (c *Client) CompleteWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCompleteRequestWithBody(c.Server, space, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Complete Continue a text while it is typed
+//
+// Continues the text before the cursor with the space's documents in mind. percached searches
+// them for the sentence that is being typed, and puts up to two passages before the text.
+//
+// Send a request after each key. percached keeps what it computed of the latest texts for 5
+// minutes, in memory only, so that a request computes only what changed. It stores nothing of
+// the text: not on disk, not in the history or the bank, not in logs. A token never reuses a
+// text of another token or space. Deleting a document forgets all texts.
+//
+// A newer request of the same token for the space replaces an older one, which ends with the
+// problem `conflict`.
+//
+// With `Accept: text/event-stream` the first candidate is streamed as server-sent events. Each
+// has one line of JSON as `data:`.
+//
+// | event | data | |
+// |---|---|---|
+// | `token` | `Token` | the next piece of the first candidate |
+// | `done` | `Completion` | all candidates; the last event |
+// | `error` | `Problem` | the completion failed; the last event |
+//
+// If the client disconnects, the work stops. A completion waits for the question that the model
+// is answering.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
+func (c *Client) Complete(ctx context.Context, space SpacePath, body CompleteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCompleteRequest(c.Server, space, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListConversations List conversations
+//
+// Returns the stored conversations without their turns, the latest used first.
+// Token: ask, for this space.
+//
+// Corresponds with GET /v1/spaces/{space}/conversations (the `ListConversations` operationId).
+func (c *Client) ListConversations(ctx context.Context, space SpacePath, params *ListConversationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListConversationsRequest(c.Server, space, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateConversationWithBody Create a conversation
+//
+// Creates an empty conversation. Ask its questions with its id. percached keeps its turns; of a
+// long one a prompt contains the latest turns, a summary of the others, and those of the others
+// that have rare words of the question.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/spaces/{space}/conversations (the `CreateConversation` operationId).
+func (c *Client) CreateConversationWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateConversationRequestWithBody(c.Server, space, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateConversation Create a conversation
+//
+// Creates an empty conversation. Ask its questions with its id. percached keeps its turns; of a
+// long one a prompt contains the latest turns, a summary of the others, and those of the others
+// that have rare words of the question.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/spaces/{space}/conversations (the `CreateConversation` operationId).
+func (c *Client) CreateConversation(ctx context.Context, space SpacePath, body CreateConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateConversationRequest(c.Server, space, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteConversation Delete a conversation
+//
+// Deletes a conversation with its turns, summary and tensors. The receipt counts them; idle work
+// removes the bytes from disk.
+// Token: ask, for this space.
+//
+// Corresponds with DELETE /v1/spaces/{space}/conversations/{conversation} (the `DeleteConversation` operationId).
+func (c *Client) DeleteConversation(ctx context.Context, space SpacePath, conversation ConversationPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteConversationRequest(c.Server, space, conversation)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetConversation Read a conversation
+//
+// Returns a conversation with its latest turns.
+// Token: ask, for this space.
+//
+// Corresponds with GET /v1/spaces/{space}/conversations/{conversation} (the `GetConversation` operationId).
+func (c *Client) GetConversation(ctx context.Context, space SpacePath, conversation ConversationPath, params *GetConversationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetConversationRequest(c.Server, space, conversation, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddTurnsWithBody Add turns to a conversation
+//
+// Adds turns that were said elsewhere, all or none.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
+func (c *Client) AddTurnsWithBody(ctx context.Context, space SpacePath, conversation ConversationPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddTurnsRequestWithBody(c.Server, space, conversation, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddTurns Add turns to a conversation
+//
+// Adds turns that were said elsewhere, all or none.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
+func (c *Client) AddTurns(ctx context.Context, space SpacePath, conversation ConversationPath, body AddTurnsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddTurnsRequest(c.Server, space, conversation, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDocuments List documents
 //
 // Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
@@ -4214,8 +5886,9 @@ func (c *Client) ListDocuments(ctx context.Context, space SpacePath, params *Lis
 //
 // There are three forms: texts as JSON, one file as the body, or files as
 // `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
-// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
-// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+// (WebVTT, SRT), PDF, documents (.docx, .odt, .rtf), spreadsheets (.xlsx, .ods), presentations
+// (.pptx, .odp), e-books (.epub) or JSON lines, also compressed with gzip or in a zip archive.
+// percached detects the format from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
 // streamed and may be large.
 //
 // A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
@@ -4256,8 +5929,9 @@ func (c *Client) UploadWithBody(ctx context.Context, space SpacePath, params *Up
 //
 // There are three forms: texts as JSON, one file as the body, or files as
 // `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
-// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
-// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+// (WebVTT, SRT), PDF, documents (.docx, .odt, .rtf), spreadsheets (.xlsx, .ods), presentations
+// (.pptx, .odp), e-books (.epub) or JSON lines, also compressed with gzip or in a zip archive.
+// percached detects the format from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
 // streamed and may be large.
 //
 // A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
@@ -4491,6 +6165,147 @@ func (c *Client) VetoEntry(ctx context.Context, space SpacePath, entry EntryPath
 	return c.Client.Do(req)
 }
 
+// ListFacts List facts
+//
+// Returns all facts about the user, the latest first.
+// Token: ask, for this space.
+//
+// Corresponds with GET /v1/spaces/{space}/facts (the `ListFacts` operationId).
+func (c *Client) ListFacts(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListFactsRequest(c.Server, space)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddFactWithBody Add facts
+//
+// Stores what a statement says about the user, or one fact by its parts. If percached finds no fact
+// in the statement, it stores the statement as a note. A new value of an attribute with one value,
+// such as `home`, ends the older fact on that day. Secrets are refused: passwords, card and account
+// numbers, keys. The response lists the facts, also those that the space had already.
+// Token: write, for this space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/spaces/{space}/facts (the `AddFact` operationId).
+func (c *Client) AddFactWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddFactRequestWithBody(c.Server, space, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AddFact Add facts
+//
+// Stores what a statement says about the user, or one fact by its parts. If percached finds no fact
+// in the statement, it stores the statement as a note. A new value of an attribute with one value,
+// such as `home`, ends the older fact on that day. Secrets are refused: passwords, card and account
+// numbers, keys. The response lists the facts, also those that the space had already.
+// Token: write, for this space.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/spaces/{space}/facts (the `AddFact` operationId).
+func (c *Client) AddFact(ctx context.Context, space SpacePath, body AddFactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAddFactRequest(c.Server, space, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteFact Delete a fact
+//
+// Deletes the fact and everything made from it, as `deleteDocument` does. percached does not find
+// it again in the same question.
+// Token: write, for this space.
+//
+// Corresponds with DELETE /v1/spaces/{space}/facts/{document} (the `DeleteFact` operationId).
+func (c *Client) DeleteFact(ctx context.Context, space SpacePath, document DocumentID, params *DeleteFactParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteFactRequest(c.Server, space, document, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetFact Get a fact
+//
+// Returns one fact.
+// Token: ask, for this space.
+//
+// Corresponds with GET /v1/spaces/{space}/facts/{document} (the `GetFact` operationId).
+func (c *Client) GetFact(ctx context.Context, space SpacePath, document DocumentID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetFactRequest(c.Server, space, document)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeFactWithBody Change a fact
+//
+// Changes the value or the days of a fact. Stored answers that rest on it are no longer returned.
+// Token: write, for this space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/spaces/{space}/facts/{document} (the `ChangeFact` operationId).
+func (c *Client) ChangeFactWithBody(ctx context.Context, space SpacePath, document DocumentID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeFactRequestWithBody(c.Server, space, document, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeFact Change a fact
+//
+// Changes the value or the days of a fact. Stored answers that rest on it are no longer returned.
+// Token: write, for this space.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/spaces/{space}/facts/{document} (the `ChangeFact` operationId).
+func (c *Client) ChangeFact(ctx context.Context, space SpacePath, document DocumentID, body ChangeFactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeFactRequest(c.Server, space, document, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetGate Show what the gate of a space serves and found wrong
 //
 // The gate decides whether a stored answer is served for a question in other words. It aims at
@@ -4577,6 +6392,25 @@ func (c *Client) ListPredictions(ctx context.Context, space SpacePath, reqEditor
 // Corresponds with POST /v1/spaces/{space}/predictions (the `Predict` operationId).
 func (c *Client) Predict(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPredictRequest(c.Server, space)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SearchDocuments Search documents
+//
+// Returns the passages of documents nearest to a text, by words and by meaning, best first. It
+// needs no language model.
+// Token: ask, for this space.
+//
+// Corresponds with GET /v1/spaces/{space}/search (the `SearchDocuments` operationId).
+func (c *Client) SearchDocuments(ctx context.Context, space SpacePath, params *SearchDocumentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSearchDocumentsRequest(c.Server, space, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5646,6 +7480,46 @@ func NewForgetPlacementsRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewCreateResponseRequest calls the generic CreateResponse builder with application/json body
+func NewCreateResponseRequest(server string, body CreateResponseJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateResponseRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreateResponseRequestWithBody constructs an http.Request for the CreateResponse method, with any body, and a specified content type
+func NewCreateResponseRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/responses")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewRestoreRequestWithBody constructs an http.Request for the Restore method, with any body, and a specified content type
 func NewRestoreRequestWithBody(server string, params *RestoreParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
@@ -6040,6 +7914,324 @@ func NewGetTreeRequest(server string, space SpacePath, params *GetTreeParams) (*
 	return req, nil
 }
 
+// NewCompleteRequest calls the generic Complete builder with application/json body
+func NewCompleteRequest(server string, space SpacePath, body CompleteJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCompleteRequestWithBody(server, space, "application/json", bodyReader)
+}
+
+// NewCompleteRequestWithBody constructs an http.Request for the Complete method, with any body, and a specified content type
+func NewCompleteRequestWithBody(server string, space SpacePath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/complete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListConversationsRequest constructs an http.Request for the ListConversations method
+func NewListConversationsRequest(server string, space SpacePath, params *ListConversationsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/conversations", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateConversationRequest calls the generic CreateConversation builder with application/json body
+func NewCreateConversationRequest(server string, space SpacePath, body CreateConversationJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateConversationRequestWithBody(server, space, "application/json", bodyReader)
+}
+
+// NewCreateConversationRequestWithBody constructs an http.Request for the CreateConversation method, with any body, and a specified content type
+func NewCreateConversationRequestWithBody(server string, space SpacePath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/conversations", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteConversationRequest constructs an http.Request for the DeleteConversation method
+func NewDeleteConversationRequest(server string, space SpacePath, conversation ConversationPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "conversation", conversation, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/conversations/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetConversationRequest constructs an http.Request for the GetConversation method
+func NewGetConversationRequest(server string, space SpacePath, conversation ConversationPath, params *GetConversationParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "conversation", conversation, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/conversations/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddTurnsRequest calls the generic AddTurns builder with application/json body
+func NewAddTurnsRequest(server string, space SpacePath, conversation ConversationPath, body AddTurnsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddTurnsRequestWithBody(server, space, conversation, "application/json", bodyReader)
+}
+
+// NewAddTurnsRequestWithBody constructs an http.Request for the AddTurns method, with any body, and a specified content type
+func NewAddTurnsRequestWithBody(server string, space SpacePath, conversation ConversationPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "conversation", conversation, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/conversations/%s/turns", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListDocumentsRequest constructs an http.Request for the ListDocuments method
 func NewListDocumentsRequest(server string, space SpacePath, params *ListDocumentsParams) (*http.Request, error) {
 	var err error
@@ -6394,6 +8586,18 @@ func NewListEntriesRequest(server string, space SpacePath, params *ListEntriesPa
 
 		}
 
+		if params.Changed != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "changed", *params.Changed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -6683,6 +8887,250 @@ func NewVetoEntryRequestWithBody(server string, space SpacePath, entry EntryPath
 	return req, nil
 }
 
+// NewListFactsRequest constructs an http.Request for the ListFacts method
+func NewListFactsRequest(server string, space SpacePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/facts", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAddFactRequest calls the generic AddFact builder with application/json body
+func NewAddFactRequest(server string, space SpacePath, body AddFactJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAddFactRequestWithBody(server, space, "application/json", bodyReader)
+}
+
+// NewAddFactRequestWithBody constructs an http.Request for the AddFact method, with any body, and a specified content type
+func NewAddFactRequestWithBody(server string, space SpacePath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/facts", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteFactRequest constructs an http.Request for the DeleteFact method
+func NewDeleteFactRequest(server string, space SpacePath, document DocumentID, params *DeleteFactParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "document", document, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/facts/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.CleanUp != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "clean_up", *params.CleanUp, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetFactRequest constructs an http.Request for the GetFact method
+func NewGetFactRequest(server string, space SpacePath, document DocumentID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "document", document, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/facts/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewChangeFactRequest calls the generic ChangeFact builder with application/json body
+func NewChangeFactRequest(server string, space SpacePath, document DocumentID, body ChangeFactJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChangeFactRequestWithBody(server, space, document, "application/json", bodyReader)
+}
+
+// NewChangeFactRequestWithBody constructs an http.Request for the ChangeFact method, with any body, and a specified content type
+func NewChangeFactRequestWithBody(server string, space SpacePath, document DocumentID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "document", document, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/facts/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetGateRequest constructs an http.Request for the GetGate method
 func NewGetGateRequest(server string, space SpacePath) (*http.Request, error) {
 	var err error
@@ -6900,6 +9348,75 @@ func NewPredictRequest(server string, space SpacePath) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSearchDocumentsRequest constructs an http.Request for the SearchDocuments method
+func NewSearchDocumentsRequest(server string, space SpacePath, params *SearchDocumentsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/search", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "q", params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -7309,17 +9826,36 @@ type ClientWithResponsesInterface interface {
 
 	// CreateChatCompletionWithBodyWithResponse Chat completion
 	//
-	// The last message is the question; `model` names the space. Stored answers are not used if
-	// there are earlier turns, or a system or developer message. The response has the additional
-	// field `percached`, with outcome and citations. Problems have the additional field `error`,
-	// in OpenAI's format.
+	// The last message is the question; `model` names the space. If it stands alone, or surely means
+	// one thing ("And when does it start?" after a question about Heron), it is answered without the
+	// earlier turns, perhaps by a stored answer, and `understood_as` has its text. Otherwise the turns
+	// are part of the prompt, and stored answers are not used. Under system or developer messages,
+	// only answers that were given under the same messages are used. The tensors of these messages
+	// are stored like those of a chunk. The response has the additional field `percached`, with
+	// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 	//
 	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
 	// a `ChatChunk`, and the last is `[DONE]`.
 	//
-	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
-	// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
-	// biases and audio are refused. All other unlisted fields are ignored.
+	// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
+	// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
+	// same format. JSON that is not grounded is sent as it is, and `percached` says so. If there are no
+	// documents, `content` is null and `refusal` has the text. `stop` is refused beside a format.
+	//
+	// With `tools` the answer is text or the call of one tool; with `tool_choice` `required`, or a
+	// function, it is a call. Arguments are valid under the JSON Schema of the function. Stored answers
+	// are not used. The results of a call, in messages with the role tool, belong to the last message
+	// with the role user. Tools are refused if the chat template of the model has none.
+	//
+	// A JSON Schema may have `type`, `properties`, `required`, `additionalProperties`, `items`,
+	// `prefixItems`, `minItems`, `maxItems`, `enum`, `const`, `anyOf`, `oneOf` (as `anyOf`), `$ref` within the
+	// schema, `minLength`, `maxLength`, bounds of integers, and `format` (date, time, date-time, uuid).
+	// Properties come in the order of the schema. Other keywords that change the meaning are refused.
+	//
+	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect, as are
+	// `reasoning_effort`, `store`, `metadata`, `service_tier`, `verbosity`, `prediction` and
+	// `parallel_tool_calls`. Several choices, log probabilities, penalties, biases and audio are refused.
+	// All other unlisted fields are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -7329,17 +9865,36 @@ type ClientWithResponsesInterface interface {
 
 	// CreateChatCompletionWithResponse Chat completion
 	//
-	// The last message is the question; `model` names the space. Stored answers are not used if
-	// there are earlier turns, or a system or developer message. The response has the additional
-	// field `percached`, with outcome and citations. Problems have the additional field `error`,
-	// in OpenAI's format.
+	// The last message is the question; `model` names the space. If it stands alone, or surely means
+	// one thing ("And when does it start?" after a question about Heron), it is answered without the
+	// earlier turns, perhaps by a stored answer, and `understood_as` has its text. Otherwise the turns
+	// are part of the prompt, and stored answers are not used. Under system or developer messages,
+	// only answers that were given under the same messages are used. The tensors of these messages
+	// are stored like those of a chunk. The response has the additional field `percached`, with
+	// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 	//
 	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
 	// a `ChatChunk`, and the last is `[DONE]`.
 	//
-	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
-	// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
-	// biases and audio are refused. All other unlisted fields are ignored.
+	// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
+	// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
+	// same format. JSON that is not grounded is sent as it is, and `percached` says so. If there are no
+	// documents, `content` is null and `refusal` has the text. `stop` is refused beside a format.
+	//
+	// With `tools` the answer is text or the call of one tool; with `tool_choice` `required`, or a
+	// function, it is a call. Arguments are valid under the JSON Schema of the function. Stored answers
+	// are not used. The results of a call, in messages with the role tool, belong to the last message
+	// with the role user. Tools are refused if the chat template of the model has none.
+	//
+	// A JSON Schema may have `type`, `properties`, `required`, `additionalProperties`, `items`,
+	// `prefixItems`, `minItems`, `maxItems`, `enum`, `const`, `anyOf`, `oneOf` (as `anyOf`), `$ref` within the
+	// schema, `minLength`, `maxLength`, bounds of integers, and `format` (date, time, date-time, uuid).
+	// Properties come in the order of the schema. Other keywords that change the meaning are refused.
+	//
+	// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect, as are
+	// `reasoning_effort`, `store`, `metadata`, `service_tier`, `verbosity`, `prediction` and
+	// `parallel_tool_calls`. Several choices, log probabilities, penalties, biases and audio are refused.
+	// All other unlisted fields are ignored.
 	// Token: ask, for any space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -7548,6 +10103,44 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /v1/placements (the `ForgetPlacements` operationId).
 	ForgetPlacementsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ForgetPlacementsResponse, error)
 
+	// CreateResponseWithBodyWithResponse Response
+	//
+	// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
+	// messages of a conversation of which the last is the question; `instructions` count as a system
+	// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
+	// with `response.completed` or `response.incomplete`.
+	//
+	// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
+	// item of type `function_call`, and its result one of type `function_call_output`.
+	//
+	// Nothing is stored under the id: `previous_response_id` is refused, as is `background`.
+	// `reasoning` has no effect. All other unlisted fields are ignored.
+	// Token: ask, for any space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/responses (the `CreateResponse` operationId).
+	CreateResponseWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateResponseResponse, error)
+
+	// CreateResponseWithResponse Response
+	//
+	// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
+	// messages of a conversation of which the last is the question; `instructions` count as a system
+	// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
+	// with `response.completed` or `response.incomplete`.
+	//
+	// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
+	// item of type `function_call`, and its result one of type `function_call_output`.
+	//
+	// Nothing is stored under the id: `previous_response_id` is refused, as is `background`.
+	// `reasoning` has no effect. All other unlisted fields are ignored.
+	// Token: ask, for any space.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/responses (the `CreateResponse` operationId).
+	CreateResponseWithResponse(ctx context.Context, body CreateResponseJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateResponseResponse, error)
+
 	// RestoreWithBodyWithResponse Restore a backup
 	//
 	// Replaces all data of all spaces by a backup. The whole archive is verified first; a damaged
@@ -7697,6 +10290,143 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/cache/tree (the `GetTree` operationId).
 	GetTreeWithResponse(ctx context.Context, space SpacePath, params *GetTreeParams, reqEditors ...RequestEditorFn) (*GetTreeResponse, error)
 
+	// CompleteWithBodyWithResponse Continue a text while it is typed
+	//
+	// Continues the text before the cursor with the space's documents in mind. percached searches
+	// them for the sentence that is being typed, and puts up to two passages before the text.
+	//
+	// Send a request after each key. percached keeps what it computed of the latest texts for 5
+	// minutes, in memory only, so that a request computes only what changed. It stores nothing of
+	// the text: not on disk, not in the history or the bank, not in logs. A token never reuses a
+	// text of another token or space. Deleting a document forgets all texts.
+	//
+	// A newer request of the same token for the space replaces an older one, which ends with the
+	// problem `conflict`.
+	//
+	// With `Accept: text/event-stream` the first candidate is streamed as server-sent events. Each
+	// has one line of JSON as `data:`.
+	//
+	// | event | data | |
+	// |---|---|---|
+	// | `token` | `Token` | the next piece of the first candidate |
+	// | `done` | `Completion` | all candidates; the last event |
+	// | `error` | `Problem` | the completion failed; the last event |
+	//
+	// If the client disconnects, the work stops. A completion waits for the question that the model
+	// is answering.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
+	CompleteWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompleteResponse, error)
+
+	// CompleteWithResponse Continue a text while it is typed
+	//
+	// Continues the text before the cursor with the space's documents in mind. percached searches
+	// them for the sentence that is being typed, and puts up to two passages before the text.
+	//
+	// Send a request after each key. percached keeps what it computed of the latest texts for 5
+	// minutes, in memory only, so that a request computes only what changed. It stores nothing of
+	// the text: not on disk, not in the history or the bank, not in logs. A token never reuses a
+	// text of another token or space. Deleting a document forgets all texts.
+	//
+	// A newer request of the same token for the space replaces an older one, which ends with the
+	// problem `conflict`.
+	//
+	// With `Accept: text/event-stream` the first candidate is streamed as server-sent events. Each
+	// has one line of JSON as `data:`.
+	//
+	// | event | data | |
+	// |---|---|---|
+	// | `token` | `Token` | the next piece of the first candidate |
+	// | `done` | `Completion` | all candidates; the last event |
+	// | `error` | `Problem` | the completion failed; the last event |
+	//
+	// If the client disconnects, the work stops. A completion waits for the question that the model
+	// is answering.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
+	CompleteWithResponse(ctx context.Context, space SpacePath, body CompleteJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteResponse, error)
+
+	// ListConversationsWithResponse List conversations
+	//
+	// Returns the stored conversations without their turns, the latest used first.
+	// Token: ask, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/spaces/{space}/conversations (the `ListConversations` operationId).
+	ListConversationsWithResponse(ctx context.Context, space SpacePath, params *ListConversationsParams, reqEditors ...RequestEditorFn) (*ListConversationsResponse, error)
+
+	// CreateConversationWithBodyWithResponse Create a conversation
+	//
+	// Creates an empty conversation. Ask its questions with its id. percached keeps its turns; of a
+	// long one a prompt contains the latest turns, a summary of the others, and those of the others
+	// that have rare words of the question.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/conversations (the `CreateConversation` operationId).
+	CreateConversationWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConversationResponse, error)
+
+	// CreateConversationWithResponse Create a conversation
+	//
+	// Creates an empty conversation. Ask its questions with its id. percached keeps its turns; of a
+	// long one a prompt contains the latest turns, a summary of the others, and those of the others
+	// that have rare words of the question.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/conversations (the `CreateConversation` operationId).
+	CreateConversationWithResponse(ctx context.Context, space SpacePath, body CreateConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConversationResponse, error)
+
+	// DeleteConversationWithResponse Delete a conversation
+	//
+	// Deletes a conversation with its turns, summary and tensors. The receipt counts them; idle work
+	// removes the bytes from disk.
+	// Token: ask, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/spaces/{space}/conversations/{conversation} (the `DeleteConversation` operationId).
+	DeleteConversationWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, reqEditors ...RequestEditorFn) (*DeleteConversationResponse, error)
+
+	// GetConversationWithResponse Read a conversation
+	//
+	// Returns a conversation with its latest turns.
+	// Token: ask, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/spaces/{space}/conversations/{conversation} (the `GetConversation` operationId).
+	GetConversationWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, params *GetConversationParams, reqEditors ...RequestEditorFn) (*GetConversationResponse, error)
+
+	// AddTurnsWithBodyWithResponse Add turns to a conversation
+	//
+	// Adds turns that were said elsewhere, all or none.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
+	AddTurnsWithBodyWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddTurnsResponse, error)
+
+	// AddTurnsWithResponse Add turns to a conversation
+	//
+	// Adds turns that were said elsewhere, all or none.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
+	AddTurnsWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, body AddTurnsJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTurnsResponse, error)
+
 	// ListDocumentsWithResponse List documents
 	//
 	// Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
@@ -7712,8 +10442,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// There are three forms: texts as JSON, one file as the body, or files as
 	// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
-	// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
-	// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+	// (WebVTT, SRT), PDF, documents (.docx, .odt, .rtf), spreadsheets (.xlsx, .ods), presentations
+	// (.pptx, .odp), e-books (.epub) or JSON lines, also compressed with gzip or in a zip archive.
+	// percached detects the format from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
 	// streamed and may be large.
 	//
 	// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
@@ -7744,8 +10475,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// There are three forms: texts as JSON, one file as the body, or files as
 	// `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
-	// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
-	// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+	// (WebVTT, SRT), PDF, documents (.docx, .odt, .rtf), spreadsheets (.xlsx, .ods), presentations
+	// (.pptx, .odp), e-books (.epub) or JSON lines, also compressed with gzip or in a zip archive.
+	// percached detects the format from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
 	// streamed and may be large.
 	//
 	// A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
@@ -7883,6 +10615,83 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntryWithResponse(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*VetoEntryResponse, error)
 
+	// ListFactsWithResponse List facts
+	//
+	// Returns all facts about the user, the latest first.
+	// Token: ask, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/spaces/{space}/facts (the `ListFacts` operationId).
+	ListFactsWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ListFactsResponse, error)
+
+	// AddFactWithBodyWithResponse Add facts
+	//
+	// Stores what a statement says about the user, or one fact by its parts. If percached finds no fact
+	// in the statement, it stores the statement as a note. A new value of an attribute with one value,
+	// such as `home`, ends the older fact on that day. Secrets are refused: passwords, card and account
+	// numbers, keys. The response lists the facts, also those that the space had already.
+	// Token: write, for this space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/facts (the `AddFact` operationId).
+	AddFactWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddFactResponse, error)
+
+	// AddFactWithResponse Add facts
+	//
+	// Stores what a statement says about the user, or one fact by its parts. If percached finds no fact
+	// in the statement, it stores the statement as a note. A new value of an attribute with one value,
+	// such as `home`, ends the older fact on that day. Secrets are refused: passwords, card and account
+	// numbers, keys. The response lists the facts, also those that the space had already.
+	// Token: write, for this space.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/facts (the `AddFact` operationId).
+	AddFactWithResponse(ctx context.Context, space SpacePath, body AddFactJSONRequestBody, reqEditors ...RequestEditorFn) (*AddFactResponse, error)
+
+	// DeleteFactWithResponse Delete a fact
+	//
+	// Deletes the fact and everything made from it, as `deleteDocument` does. percached does not find
+	// it again in the same question.
+	// Token: write, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/spaces/{space}/facts/{document} (the `DeleteFact` operationId).
+	DeleteFactWithResponse(ctx context.Context, space SpacePath, document DocumentID, params *DeleteFactParams, reqEditors ...RequestEditorFn) (*DeleteFactResponse, error)
+
+	// GetFactWithResponse Get a fact
+	//
+	// Returns one fact.
+	// Token: ask, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/spaces/{space}/facts/{document} (the `GetFact` operationId).
+	GetFactWithResponse(ctx context.Context, space SpacePath, document DocumentID, reqEditors ...RequestEditorFn) (*GetFactResponse, error)
+
+	// ChangeFactWithBodyWithResponse Change a fact
+	//
+	// Changes the value or the days of a fact. Stored answers that rest on it are no longer returned.
+	// Token: write, for this space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/spaces/{space}/facts/{document} (the `ChangeFact` operationId).
+	ChangeFactWithBodyWithResponse(ctx context.Context, space SpacePath, document DocumentID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeFactResponse, error)
+
+	// ChangeFactWithResponse Change a fact
+	//
+	// Changes the value or the days of a fact. Stored answers that rest on it are no longer returned.
+	// Token: write, for this space.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/spaces/{space}/facts/{document} (the `ChangeFact` operationId).
+	ChangeFactWithResponse(ctx context.Context, space SpacePath, document DocumentID, body ChangeFactJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeFactResponse, error)
+
 	// GetGateWithResponse Show what the gate of a space serves and found wrong
 	//
 	// The gate decides whether a stored answer is served for a question in other words. It aims at
@@ -7938,6 +10747,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/spaces/{space}/predictions (the `Predict` operationId).
 	PredictWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*PredictResponse, error)
+
+	// SearchDocumentsWithResponse Search documents
+	//
+	// Returns the passages of documents nearest to a text, by words and by meaning, best first. It
+	// needs no language model.
+	// Token: ask, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/spaces/{space}/search (the `SearchDocuments` operationId).
+	SearchDocumentsWithResponse(ctx context.Context, space SpacePath, params *SearchDocumentsParams, reqEditors ...RequestEditorFn) (*SearchDocumentsResponse, error)
 
 	// ChangeSpaceWithBodyWithResponse Change the settings of a space
 	//
@@ -8689,6 +11509,31 @@ func (r ForgetPlacementsResponse) StatusCode() int {
 	return 0
 }
 
+type CreateResponseResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateResponseResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateResponseResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type RestoreResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8908,6 +11753,156 @@ func (r GetTreeResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r GetTreeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type CompleteResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Completion
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r CompleteResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CompleteResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ListConversationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Conversations
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r ListConversationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListConversationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type CreateConversationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Conversation
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateConversationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateConversationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type DeleteConversationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Receipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteConversationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteConversationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type GetConversationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Conversation
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r GetConversationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetConversationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type AddTurnsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Conversation
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r AddTurnsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddTurnsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -9185,6 +12180,131 @@ func (r VetoEntryResponse) StatusCode() int {
 	return 0
 }
 
+type ListFactsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Facts
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r ListFactsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListFactsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type AddFactResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Facts
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r AddFactResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AddFactResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type DeleteFactResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Receipt
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteFactResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteFactResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type GetFactResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Fact
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r GetFactResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetFactResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ChangeFactResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Fact
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r ChangeFactResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChangeFactResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type GetGateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9304,6 +12424,31 @@ func (r PredictResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r PredictResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type SearchDocumentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Passages
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r SearchDocumentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SearchDocumentsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -9652,17 +12797,36 @@ func (c *ClientWithResponses) VerifyCacheWithResponse(ctx context.Context, reqEd
 
 // CreateChatCompletionWithBodyWithResponse Chat completion
 //
-// The last message is the question; `model` names the space. Stored answers are not used if
-// there are earlier turns, or a system or developer message. The response has the additional
-// field `percached`, with outcome and citations. Problems have the additional field `error`,
-// in OpenAI's format.
+// The last message is the question; `model` names the space. If it stands alone, or surely means
+// one thing ("And when does it start?" after a question about Heron), it is answered without the
+// earlier turns, perhaps by a stored answer, and `understood_as` has its text. Otherwise the turns
+// are part of the prompt, and stored answers are not used. Under system or developer messages,
+// only answers that were given under the same messages are used. The tensors of these messages
+// are stored like those of a chunk. The response has the additional field `percached`, with
+// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 //
 // With `stream` the response is a stream of server-sent events without a name: each `data:` is
 // a `ChatChunk`, and the last is `[DONE]`.
 //
-// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
-// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
-// biases and audio are refused. All other unlisted fields are ignored.
+// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
+// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
+// same format. JSON that is not grounded is sent as it is, and `percached` says so. If there are no
+// documents, `content` is null and `refusal` has the text. `stop` is refused beside a format.
+//
+// With `tools` the answer is text or the call of one tool; with `tool_choice` `required`, or a
+// function, it is a call. Arguments are valid under the JSON Schema of the function. Stored answers
+// are not used. The results of a call, in messages with the role tool, belong to the last message
+// with the role user. Tools are refused if the chat template of the model has none.
+//
+// A JSON Schema may have `type`, `properties`, `required`, `additionalProperties`, `items`,
+// `prefixItems`, `minItems`, `maxItems`, `enum`, `const`, `anyOf`, `oneOf` (as `anyOf`), `$ref` within the
+// schema, `minLength`, `maxLength`, bounds of integers, and `format` (date, time, date-time, uuid).
+// Properties come in the order of the schema. Other keywords that change the meaning are refused.
+//
+// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect, as are
+// `reasoning_effort`, `store`, `metadata`, `service_tier`, `verbosity`, `prediction` and
+// `parallel_tool_calls`. Several choices, log probabilities, penalties, biases and audio are refused.
+// All other unlisted fields are ignored.
 // Token: ask, for any space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -9678,17 +12842,36 @@ func (c *ClientWithResponses) CreateChatCompletionWithBodyWithResponse(ctx conte
 
 // CreateChatCompletionWithResponse Chat completion
 //
-// The last message is the question; `model` names the space. Stored answers are not used if
-// there are earlier turns, or a system or developer message. The response has the additional
-// field `percached`, with outcome and citations. Problems have the additional field `error`,
-// in OpenAI's format.
+// The last message is the question; `model` names the space. If it stands alone, or surely means
+// one thing ("And when does it start?" after a question about Heron), it is answered without the
+// earlier turns, perhaps by a stored answer, and `understood_as` has its text. Otherwise the turns
+// are part of the prompt, and stored answers are not used. Under system or developer messages,
+// only answers that were given under the same messages are used. The tensors of these messages
+// are stored like those of a chunk. The response has the additional field `percached`, with
+// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 //
 // With `stream` the response is a stream of server-sent events without a name: each `data:` is
 // a `ChatChunk`, and the last is `[DONE]`.
 //
-// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect.
-// Tools, several choices, stop strings, formats other than text, log probabilities, penalties,
-// biases and audio are refused. All other unlisted fields are ignored.
+// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
+// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
+// same format. JSON that is not grounded is sent as it is, and `percached` says so. If there are no
+// documents, `content` is null and `refusal` has the text. `stop` is refused beside a format.
+//
+// With `tools` the answer is text or the call of one tool; with `tool_choice` `required`, or a
+// function, it is a call. Arguments are valid under the JSON Schema of the function. Stored answers
+// are not used. The results of a call, in messages with the role tool, belong to the last message
+// with the role user. Tools are refused if the chat template of the model has none.
+//
+// A JSON Schema may have `type`, `properties`, `required`, `additionalProperties`, `items`,
+// `prefixItems`, `minItems`, `maxItems`, `enum`, `const`, `anyOf`, `oneOf` (as `anyOf`), `$ref` within the
+// schema, `minLength`, `maxLength`, bounds of integers, and `format` (date, time, date-time, uuid).
+// Properties come in the order of the schema. Other keywords that change the meaning are refused.
+//
+// Answers are greedy: `temperature`, `top_p` and `seed` are accepted and have no effect, as are
+// `reasoning_effort`, `store`, `metadata`, `service_tier`, `verbosity`, `prediction` and
+// `parallel_tool_calls`. Several choices, log probabilities, penalties, biases and audio are refused.
+// All other unlisted fields are ignored.
 // Token: ask, for any space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -10011,6 +13194,56 @@ func (c *ClientWithResponses) ForgetPlacementsWithResponse(ctx context.Context, 
 	return ParseForgetPlacementsResponse(rsp)
 }
 
+// CreateResponseWithBodyWithResponse Response
+//
+// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
+// messages of a conversation of which the last is the question; `instructions` count as a system
+// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
+// with `response.completed` or `response.incomplete`.
+//
+// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
+// item of type `function_call`, and its result one of type `function_call_output`.
+//
+// Nothing is stored under the id: `previous_response_id` is refused, as is `background`.
+// `reasoning` has no effect. All other unlisted fields are ignored.
+// Token: ask, for any space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/responses (the `CreateResponse` operationId).
+func (c *ClientWithResponses) CreateResponseWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateResponseResponse, error) {
+	rsp, err := c.CreateResponseWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateResponseResponse(rsp)
+}
+
+// CreateResponseWithResponse Response
+//
+// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
+// messages of a conversation of which the last is the question; `instructions` count as a system
+// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
+// with `response.completed` or `response.incomplete`.
+//
+// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
+// item of type `function_call`, and its result one of type `function_call_output`.
+//
+// Nothing is stored under the id: `previous_response_id` is refused, as is `background`.
+// `reasoning` has no effect. All other unlisted fields are ignored.
+// Token: ask, for any space.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/responses (the `CreateResponse` operationId).
+func (c *ClientWithResponses) CreateResponseWithResponse(ctx context.Context, body CreateResponseJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateResponseResponse, error) {
+	rsp, err := c.CreateResponse(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateResponseResponse(rsp)
+}
+
 // RestoreWithBodyWithResponse Restore a backup
 //
 // Replaces all data of all spaces by a backup. The whole archive is verified first; a damaged
@@ -10226,6 +13459,197 @@ func (c *ClientWithResponses) GetTreeWithResponse(ctx context.Context, space Spa
 	return ParseGetTreeResponse(rsp)
 }
 
+// CompleteWithBodyWithResponse Continue a text while it is typed
+//
+// Continues the text before the cursor with the space's documents in mind. percached searches
+// them for the sentence that is being typed, and puts up to two passages before the text.
+//
+// Send a request after each key. percached keeps what it computed of the latest texts for 5
+// minutes, in memory only, so that a request computes only what changed. It stores nothing of
+// the text: not on disk, not in the history or the bank, not in logs. A token never reuses a
+// text of another token or space. Deleting a document forgets all texts.
+//
+// A newer request of the same token for the space replaces an older one, which ends with the
+// problem `conflict`.
+//
+// With `Accept: text/event-stream` the first candidate is streamed as server-sent events. Each
+// has one line of JSON as `data:`.
+//
+// | event | data | |
+// |---|---|---|
+// | `token` | `Token` | the next piece of the first candidate |
+// | `done` | `Completion` | all candidates; the last event |
+// | `error` | `Problem` | the completion failed; the last event |
+//
+// If the client disconnects, the work stops. A completion waits for the question that the model
+// is answering.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
+func (c *ClientWithResponses) CompleteWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompleteResponse, error) {
+	rsp, err := c.CompleteWithBody(ctx, space, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompleteResponse(rsp)
+}
+
+// CompleteWithResponse Continue a text while it is typed
+//
+// Continues the text before the cursor with the space's documents in mind. percached searches
+// them for the sentence that is being typed, and puts up to two passages before the text.
+//
+// Send a request after each key. percached keeps what it computed of the latest texts for 5
+// minutes, in memory only, so that a request computes only what changed. It stores nothing of
+// the text: not on disk, not in the history or the bank, not in logs. A token never reuses a
+// text of another token or space. Deleting a document forgets all texts.
+//
+// A newer request of the same token for the space replaces an older one, which ends with the
+// problem `conflict`.
+//
+// With `Accept: text/event-stream` the first candidate is streamed as server-sent events. Each
+// has one line of JSON as `data:`.
+//
+// | event | data | |
+// |---|---|---|
+// | `token` | `Token` | the next piece of the first candidate |
+// | `done` | `Completion` | all candidates; the last event |
+// | `error` | `Problem` | the completion failed; the last event |
+//
+// If the client disconnects, the work stops. A completion waits for the question that the model
+// is answering.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
+func (c *ClientWithResponses) CompleteWithResponse(ctx context.Context, space SpacePath, body CompleteJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteResponse, error) {
+	rsp, err := c.Complete(ctx, space, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompleteResponse(rsp)
+}
+
+// ListConversationsWithResponse List conversations
+//
+// Returns the stored conversations without their turns, the latest used first.
+// Token: ask, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/spaces/{space}/conversations (the `ListConversations` operationId).
+func (c *ClientWithResponses) ListConversationsWithResponse(ctx context.Context, space SpacePath, params *ListConversationsParams, reqEditors ...RequestEditorFn) (*ListConversationsResponse, error) {
+	rsp, err := c.ListConversations(ctx, space, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListConversationsResponse(rsp)
+}
+
+// CreateConversationWithBodyWithResponse Create a conversation
+//
+// Creates an empty conversation. Ask its questions with its id. percached keeps its turns; of a
+// long one a prompt contains the latest turns, a summary of the others, and those of the others
+// that have rare words of the question.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/conversations (the `CreateConversation` operationId).
+func (c *ClientWithResponses) CreateConversationWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConversationResponse, error) {
+	rsp, err := c.CreateConversationWithBody(ctx, space, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateConversationResponse(rsp)
+}
+
+// CreateConversationWithResponse Create a conversation
+//
+// Creates an empty conversation. Ask its questions with its id. percached keeps its turns; of a
+// long one a prompt contains the latest turns, a summary of the others, and those of the others
+// that have rare words of the question.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/conversations (the `CreateConversation` operationId).
+func (c *ClientWithResponses) CreateConversationWithResponse(ctx context.Context, space SpacePath, body CreateConversationJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConversationResponse, error) {
+	rsp, err := c.CreateConversation(ctx, space, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateConversationResponse(rsp)
+}
+
+// DeleteConversationWithResponse Delete a conversation
+//
+// Deletes a conversation with its turns, summary and tensors. The receipt counts them; idle work
+// removes the bytes from disk.
+// Token: ask, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/spaces/{space}/conversations/{conversation} (the `DeleteConversation` operationId).
+func (c *ClientWithResponses) DeleteConversationWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, reqEditors ...RequestEditorFn) (*DeleteConversationResponse, error) {
+	rsp, err := c.DeleteConversation(ctx, space, conversation, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteConversationResponse(rsp)
+}
+
+// GetConversationWithResponse Read a conversation
+//
+// Returns a conversation with its latest turns.
+// Token: ask, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/spaces/{space}/conversations/{conversation} (the `GetConversation` operationId).
+func (c *ClientWithResponses) GetConversationWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, params *GetConversationParams, reqEditors ...RequestEditorFn) (*GetConversationResponse, error) {
+	rsp, err := c.GetConversation(ctx, space, conversation, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetConversationResponse(rsp)
+}
+
+// AddTurnsWithBodyWithResponse Add turns to a conversation
+//
+// Adds turns that were said elsewhere, all or none.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
+func (c *ClientWithResponses) AddTurnsWithBodyWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddTurnsResponse, error) {
+	rsp, err := c.AddTurnsWithBody(ctx, space, conversation, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddTurnsResponse(rsp)
+}
+
+// AddTurnsWithResponse Add turns to a conversation
+//
+// Adds turns that were said elsewhere, all or none.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
+func (c *ClientWithResponses) AddTurnsWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, body AddTurnsJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTurnsResponse, error) {
+	rsp, err := c.AddTurns(ctx, space, conversation, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddTurnsResponse(rsp)
+}
+
 // ListDocumentsWithResponse List documents
 //
 // Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
@@ -10247,8 +13671,9 @@ func (c *ClientWithResponses) ListDocumentsWithResponse(ctx context.Context, spa
 //
 // There are three forms: texts as JSON, one file as the body, or files as
 // `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
-// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
-// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+// (WebVTT, SRT), PDF, documents (.docx, .odt, .rtf), spreadsheets (.xlsx, .ods), presentations
+// (.pptx, .odp), e-books (.epub) or JSON lines, also compressed with gzip or in a zip archive.
+// percached detects the format from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
 // streamed and may be large.
 //
 // A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
@@ -10285,8 +13710,9 @@ func (c *ClientWithResponses) UploadWithBodyWithResponse(ctx context.Context, sp
 //
 // There are three forms: texts as JSON, one file as the body, or files as
 // `multipart/form-data`. Files may be text, Markdown, HTML, mail (.eml, .mbox), transcripts
-// (WebVTT, SRT), PDF or JSON lines, also compressed with gzip. percached detects the format
-// from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
+// (WebVTT, SRT), PDF, documents (.docx, .odt, .rtf), spreadsheets (.xlsx, .ods), presentations
+// (.pptx, .odp), e-books (.epub) or JSON lines, also compressed with gzip or in a zip archive.
+// percached detects the format from the name and the first bytes. It uses the charset of a text's Content-Type. Files are
 // streamed and may be large.
 //
 // A file name keeps its folders (`notes/a/plan.md`) and identifies the document; it is not a
@@ -10490,6 +13916,125 @@ func (c *ClientWithResponses) VetoEntryWithResponse(ctx context.Context, space S
 	return ParseVetoEntryResponse(rsp)
 }
 
+// ListFactsWithResponse List facts
+//
+// Returns all facts about the user, the latest first.
+// Token: ask, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/spaces/{space}/facts (the `ListFacts` operationId).
+func (c *ClientWithResponses) ListFactsWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ListFactsResponse, error) {
+	rsp, err := c.ListFacts(ctx, space, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListFactsResponse(rsp)
+}
+
+// AddFactWithBodyWithResponse Add facts
+//
+// Stores what a statement says about the user, or one fact by its parts. If percached finds no fact
+// in the statement, it stores the statement as a note. A new value of an attribute with one value,
+// such as `home`, ends the older fact on that day. Secrets are refused: passwords, card and account
+// numbers, keys. The response lists the facts, also those that the space had already.
+// Token: write, for this space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/facts (the `AddFact` operationId).
+func (c *ClientWithResponses) AddFactWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddFactResponse, error) {
+	rsp, err := c.AddFactWithBody(ctx, space, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddFactResponse(rsp)
+}
+
+// AddFactWithResponse Add facts
+//
+// Stores what a statement says about the user, or one fact by its parts. If percached finds no fact
+// in the statement, it stores the statement as a note. A new value of an attribute with one value,
+// such as `home`, ends the older fact on that day. Secrets are refused: passwords, card and account
+// numbers, keys. The response lists the facts, also those that the space had already.
+// Token: write, for this space.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/facts (the `AddFact` operationId).
+func (c *ClientWithResponses) AddFactWithResponse(ctx context.Context, space SpacePath, body AddFactJSONRequestBody, reqEditors ...RequestEditorFn) (*AddFactResponse, error) {
+	rsp, err := c.AddFact(ctx, space, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAddFactResponse(rsp)
+}
+
+// DeleteFactWithResponse Delete a fact
+//
+// Deletes the fact and everything made from it, as `deleteDocument` does. percached does not find
+// it again in the same question.
+// Token: write, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/spaces/{space}/facts/{document} (the `DeleteFact` operationId).
+func (c *ClientWithResponses) DeleteFactWithResponse(ctx context.Context, space SpacePath, document DocumentID, params *DeleteFactParams, reqEditors ...RequestEditorFn) (*DeleteFactResponse, error) {
+	rsp, err := c.DeleteFact(ctx, space, document, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteFactResponse(rsp)
+}
+
+// GetFactWithResponse Get a fact
+//
+// Returns one fact.
+// Token: ask, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/spaces/{space}/facts/{document} (the `GetFact` operationId).
+func (c *ClientWithResponses) GetFactWithResponse(ctx context.Context, space SpacePath, document DocumentID, reqEditors ...RequestEditorFn) (*GetFactResponse, error) {
+	rsp, err := c.GetFact(ctx, space, document, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetFactResponse(rsp)
+}
+
+// ChangeFactWithBodyWithResponse Change a fact
+//
+// Changes the value or the days of a fact. Stored answers that rest on it are no longer returned.
+// Token: write, for this space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/spaces/{space}/facts/{document} (the `ChangeFact` operationId).
+func (c *ClientWithResponses) ChangeFactWithBodyWithResponse(ctx context.Context, space SpacePath, document DocumentID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeFactResponse, error) {
+	rsp, err := c.ChangeFactWithBody(ctx, space, document, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeFactResponse(rsp)
+}
+
+// ChangeFactWithResponse Change a fact
+//
+// Changes the value or the days of a fact. Stored answers that rest on it are no longer returned.
+// Token: write, for this space.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/spaces/{space}/facts/{document} (the `ChangeFact` operationId).
+func (c *ClientWithResponses) ChangeFactWithResponse(ctx context.Context, space SpacePath, document DocumentID, body ChangeFactJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeFactResponse, error) {
+	rsp, err := c.ChangeFact(ctx, space, document, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeFactResponse(rsp)
+}
+
 // GetGateWithResponse Show what the gate of a space serves and found wrong
 //
 // The gate decides whether a stored answer is served for a question in other words. It aims at
@@ -10574,6 +14119,23 @@ func (c *ClientWithResponses) PredictWithResponse(ctx context.Context, space Spa
 		return nil, err
 	}
 	return ParsePredictResponse(rsp)
+}
+
+// SearchDocumentsWithResponse Search documents
+//
+// Returns the passages of documents nearest to a text, by words and by meaning, best first. It
+// needs no language model.
+// Token: ask, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/spaces/{space}/search (the `SearchDocuments` operationId).
+func (c *ClientWithResponses) SearchDocumentsWithResponse(ctx context.Context, space SpacePath, params *SearchDocumentsParams, reqEditors ...RequestEditorFn) (*SearchDocumentsResponse, error) {
+	rsp, err := c.SearchDocuments(ctx, space, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSearchDocumentsResponse(rsp)
 }
 
 // ChangeSpaceWithBodyWithResponse Change the settings of a space
@@ -10689,7 +14251,7 @@ func ParsePageResponse(rsp *http.Response) (*PageResponse, error) {
 	}
 
 	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10722,7 +14284,7 @@ func ParseHealthResponse(rsp *http.Response) (*HealthResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10748,7 +14310,7 @@ func ParseMetricsResponse(rsp *http.Response) (*MetricsResponse, error) {
 	}
 
 	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10777,7 +14339,7 @@ func ParseOpenapiResponse(rsp *http.Response) (*OpenapiResponse, error) {
 	case rsp.StatusCode == 200:
 		break // No content-type
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10803,7 +14365,7 @@ func ParsePageFileResponse(rsp *http.Response) (*PageFileResponse, error) {
 	}
 
 	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10843,7 +14405,7 @@ func ParseReadyResponse(rsp *http.Response) (*ReadyResponse, error) {
 		}
 		response.JSON503 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10876,7 +14438,7 @@ func ParseAboutResponse(rsp *http.Response) (*AboutResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10902,7 +14464,7 @@ func ParseBackupResponse(rsp *http.Response) (*BackupResponse, error) {
 	}
 
 	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10935,7 +14497,7 @@ func ParseClearCacheResponse(rsp *http.Response) (*ClearCacheResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -10968,7 +14530,7 @@ func ParseGetCacheResponse(rsp *http.Response) (*GetCacheResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11001,7 +14563,7 @@ func ParseLimitCacheResponse(rsp *http.Response) (*LimitCacheResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11034,7 +14596,7 @@ func ParseVerifyCacheResponse(rsp *http.Response) (*VerifyCacheResponse, error) 
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11067,7 +14629,7 @@ func ParseCreateChatCompletionResponse(rsp *http.Response) (*CreateChatCompletio
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11103,7 +14665,7 @@ func ParseGetConfigResponse(rsp *http.Response) (*GetConfigResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11136,7 +14698,7 @@ func ParseChangeConfigResponse(rsp *http.Response) (*ChangeConfigResponse, error
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11169,7 +14731,7 @@ func ParseCreateEmbeddingResponse(rsp *http.Response) (*CreateEmbeddingResponse,
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11195,7 +14757,7 @@ func ParseEventsResponse(rsp *http.Response) (*EventsResponse, error) {
 	}
 
 	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11228,7 +14790,7 @@ func ParseGetIdleResponse(rsp *http.Response) (*GetIdleResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11261,7 +14823,7 @@ func ParsePostDeviceResponse(rsp *http.Response) (*PostDeviceResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11294,7 +14856,7 @@ func ParseDrainIdleResponse(rsp *http.Response) (*DrainIdleResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11327,7 +14889,7 @@ func ParseGetLedgerResponse(rsp *http.Response) (*GetLedgerResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11360,7 +14922,7 @@ func ParsePauseIdleResponse(rsp *http.Response) (*PauseIdleResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11393,7 +14955,7 @@ func ParseListQueueResponse(rsp *http.Response) (*ListQueueResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11422,7 +14984,7 @@ func ParseRetryJobResponse(rsp *http.Response) (*RetryJobResponse, error) {
 	case rsp.StatusCode == 204:
 		break // No content-type
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11455,7 +15017,7 @@ func ParseResumeIdleResponse(rsp *http.Response) (*ResumeIdleResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11488,7 +15050,7 @@ func ParseListModelsResponse(rsp *http.Response) (*ListModelsResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11521,7 +15083,7 @@ func ParseGetModelResponse(rsp *http.Response) (*GetModelResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11550,12 +15112,48 @@ func ParseForgetPlacementsResponse(rsp *http.Response) (*ForgetPlacementsRespons
 	case rsp.StatusCode == 204:
 		break // No content-type
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateResponseResponse parses an HTTP response from a CreateResponseWithResponse call
+func ParseCreateResponseResponse(rsp *http.Response) (*CreateResponseResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateResponseResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Response
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/event-stream) unsupported
 
 	}
 
@@ -11583,7 +15181,7 @@ func ParseRestoreResponse(rsp *http.Response) (*RestoreResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11616,7 +15214,7 @@ func ParseListSpacesResponse(rsp *http.Response) (*ListSpacesResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11649,7 +15247,7 @@ func ParseCreateSpaceResponse(rsp *http.Response) (*CreateSpaceResponse, error) 
 		}
 		response.JSON201 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11682,7 +15280,7 @@ func ParseDeleteSpaceResponse(rsp *http.Response) (*DeleteSpaceResponse, error) 
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11715,7 +15313,7 @@ func ParseGetSpaceResponse(rsp *http.Response) (*GetSpaceResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11748,7 +15346,7 @@ func ParseAskResponse(rsp *http.Response) (*AskResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11784,7 +15382,7 @@ func ParseClearSpaceCacheResponse(rsp *http.Response) (*ClearSpaceCacheResponse,
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11817,7 +15415,7 @@ func ParseGetSpaceCacheResponse(rsp *http.Response) (*GetSpaceCacheResponse, err
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11850,7 +15448,208 @@ func ParseGetTreeResponse(rsp *http.Response) (*GetTreeResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCompleteResponse parses an HTTP response from a CompleteWithResponse call
+func ParseCompleteResponse(rsp *http.Response) (*CompleteResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CompleteResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Completion
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/event-stream) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseListConversationsResponse parses an HTTP response from a ListConversationsWithResponse call
+func ParseListConversationsResponse(rsp *http.Response) (*ListConversationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListConversationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Conversations
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateConversationResponse parses an HTTP response from a CreateConversationWithResponse call
+func ParseCreateConversationResponse(rsp *http.Response) (*CreateConversationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateConversationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Conversation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteConversationResponse parses an HTTP response from a DeleteConversationWithResponse call
+func ParseDeleteConversationResponse(rsp *http.Response) (*DeleteConversationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteConversationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Receipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetConversationResponse parses an HTTP response from a GetConversationWithResponse call
+func ParseGetConversationResponse(rsp *http.Response) (*GetConversationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetConversationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Conversation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddTurnsResponse parses an HTTP response from a AddTurnsWithResponse call
+func ParseAddTurnsResponse(rsp *http.Response) (*AddTurnsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddTurnsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Conversation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11883,7 +15682,7 @@ func ParseListDocumentsResponse(rsp *http.Response) (*ListDocumentsResponse, err
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11923,7 +15722,7 @@ func ParseUploadResponse(rsp *http.Response) (*UploadResponse, error) {
 		}
 		response.JSON202 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11956,7 +15755,7 @@ func ParseDeleteDocumentResponse(rsp *http.Response) (*DeleteDocumentResponse, e
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -11989,7 +15788,7 @@ func ParseGetDocumentResponse(rsp *http.Response) (*GetDocumentResponse, error) 
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12022,7 +15821,7 @@ func ParseListEntriesResponse(rsp *http.Response) (*ListEntriesResponse, error) 
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12048,7 +15847,7 @@ func ParseExportEntriesResponse(rsp *http.Response) (*ExportEntriesResponse, err
 	}
 
 	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12081,7 +15880,7 @@ func ParseImportEntriesResponse(rsp *http.Response) (*ImportEntriesResponse, err
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12114,7 +15913,7 @@ func ParseSearchEntriesResponse(rsp *http.Response) (*SearchEntriesResponse, err
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12143,7 +15942,7 @@ func ParseDeleteEntryResponse(rsp *http.Response) (*DeleteEntryResponse, error) 
 	case rsp.StatusCode == 204:
 		break // No content-type
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12176,7 +15975,7 @@ func ParseGetEntryResponse(rsp *http.Response) (*GetEntryResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12205,7 +16004,172 @@ func ParseVetoEntryResponse(rsp *http.Response) (*VetoEntryResponse, error) {
 	case rsp.StatusCode == 204:
 		break // No content-type
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListFactsResponse parses an HTTP response from a ListFactsWithResponse call
+func ParseListFactsResponse(rsp *http.Response) (*ListFactsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListFactsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Facts
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAddFactResponse parses an HTTP response from a AddFactWithResponse call
+func ParseAddFactResponse(rsp *http.Response) (*AddFactResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AddFactResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Facts
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteFactResponse parses an HTTP response from a DeleteFactWithResponse call
+func ParseDeleteFactResponse(rsp *http.Response) (*DeleteFactResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteFactResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Receipt
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetFactResponse parses an HTTP response from a GetFactWithResponse call
+func ParseGetFactResponse(rsp *http.Response) (*GetFactResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetFactResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Fact
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseChangeFactResponse parses an HTTP response from a ChangeFactWithResponse call
+func ParseChangeFactResponse(rsp *http.Response) (*ChangeFactResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChangeFactResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Fact
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12238,7 +16202,7 @@ func ParseGetGateResponse(rsp *http.Response) (*GetGateResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12271,7 +16235,7 @@ func ParseClearHistoryResponse(rsp *http.Response) (*ClearHistoryResponse, error
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12304,7 +16268,7 @@ func ParseListHistoryResponse(rsp *http.Response) (*ListHistoryResponse, error) 
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12337,7 +16301,7 @@ func ParseListPredictionsResponse(rsp *http.Response) (*ListPredictionsResponse,
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12370,7 +16334,40 @@ func ParsePredictResponse(rsp *http.Response) (*PredictResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSearchDocumentsResponse parses an HTTP response from a SearchDocumentsWithResponse call
+func ParseSearchDocumentsResponse(rsp *http.Response) (*SearchDocumentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SearchDocumentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Passages
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12403,7 +16400,7 @@ func ParseChangeSpaceResponse(rsp *http.Response) (*ChangeSpaceResponse, error) 
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12436,7 +16433,7 @@ func ParseListUploadsResponse(rsp *http.Response) (*ListUploadsResponse, error) 
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12465,7 +16462,7 @@ func ParseCancelUploadResponse(rsp *http.Response) (*CancelUploadResponse, error
 	case rsp.StatusCode == 204:
 		break // No content-type
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12498,7 +16495,7 @@ func ParseGetUploadResponse(rsp *http.Response) (*GetUploadResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
@@ -12531,7 +16528,7 @@ func ParseGetStatusResponse(rsp *http.Response) (*GetStatusResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 // The documents of a space: add, list, open, delete.
 import { get } from "./api.js";
 import { read } from "./dialogs.js";
+import * as facts from "./facts.js";
 import { $, button, el, fill, show, wrongLine } from "./dom.js";
 import { forgetDocument } from "./forgetting.js";
 import { at, here } from "./here.js";
@@ -19,6 +20,7 @@ let turn = 0; // results of earlier requests are not drawn
 
 export function begin(page) {
   upload.begin();
+  facts.begin();
   hear(["upload", "forgotten"], page.refresh);
   const look = calm(() => { shown = step; refresh(); }, 250);
   $("documents-find").addEventListener("input", look);
@@ -42,6 +44,7 @@ export function reset() {
   $("documents-find").value = "";
   for (const id of ["receipt", "documents-list"]) fill($(id));
   upload.reset();
+  facts.reset();
 }
 
 const wanted = () => $("documents-find").value.trim();
@@ -49,6 +52,7 @@ const wanted = () => $("documents-find").value.trim();
 export async function refresh() {
   show($("drop"), here.may.write && here.space !== "");
   if (!here.space) return void ($("documents-count").textContent = "There is no space yet.");
+  facts.refresh();
   const mine = ++turn;
   const find = wanted();
   try {

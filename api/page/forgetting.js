@@ -30,7 +30,7 @@ function drawReceipt(d, r) {
   const rows = [
     ["documents", r.documents], ["chunks", r.chunks], ["vectors", r.vectors], ["chunks in the index", r.indexed],
     ["tensor slices", r.slices, r.slice_bytes ? bytes(r.slice_bytes) : ""], ["stored answers", r.entries], ["asked questions", r.history],
-    ["summaries", r.summaries], ["predictions", r.predictions],
+    ["summaries", r.summaries], ["predictions", r.predictions], ["turns of conversations", r.turns],
   ];
   return el("section", { class: "card receipt", "aria-labelledby": "receipt-title" },
     el("h2", { id: "receipt-title", text: "Forgotten" }),

@@ -11,7 +11,7 @@ let news = null; // result of the last button
 let draining = false;
 
 export function begin(page) {
-  hear(["job", "answer", "settings"], page.refresh);
+  hear(["job", "answer", "changed", "settings"], page.refresh);
   setInterval(() => { if (!$("view-idle").hidden && !document.hidden) page.refresh(); }, 15000); // windows open with time
 }
 
@@ -24,10 +24,10 @@ export async function refresh() {
   const space = here.space;
   try {
     const whole = here.may.whole ? await Promise.all([get("v1/idle"), get("v1/idle/queue"), get("v1/idle/ledger"), get(`v1/idle/ledger?since=${yesterday()}`), get("v1/status")]) : [];
-    const predicted = space ? await get(at("predictions")) : null;
+    const [predicted, changed] = space ? await Promise.all([get(at("predictions")), get(`${at("entries")}?changed=true&limit=20`)]) : [null, null];
     if (space !== here.space) return;
     fill(box(), whole.length > 0 ? drawWhole(...whole) : el("p", { class: "note", text: "Queue and ledger belong to all spaces, and this token is for one space." }),
-      predicted ? drawPredicted(predicted) : null);
+      changed && changed.entries.length > 0 ? drawChanged(changed.entries) : null, predicted ? drawPredicted(predicted) : null);
   } catch (e) {
     fill(box(), wrongLine(e));
   }
@@ -124,6 +124,13 @@ function drawLedger({ since, accounts }) {
     el("p", { class: "soft small", text: `Since ${moment(since)}: ${seconds(spent)} of compute time spent, ${seconds(earned)} of waiting time saved.` }),
     accounts.length === 0 ? null : drawTable("What idle work cost and saved", ["Kind", "Jobs", "Spent", "Written", "Used", "Saved"], accounts.map((a) => [
       a.kind, count(a.jobs), seconds(a.seconds), bytes(a.bytes_written), plural(a.uses, "time"), seconds(a.earned_seconds)])));
+}
+
+// Answers that are other than those the user knows.
+function drawChanged(entries) {
+  return part("New answers to questions you asked",
+    el("p", { class: "soft small", text: "Documents came or changed, and idle work asked again." }),
+    drawTable("New answers", ["Question", "Answer now", "Since"], entries.map((e) => [e.question, e.answer, moment(e.made)])));
 }
 
 function drawPredicted({ predictions, stats }) {

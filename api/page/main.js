@@ -11,8 +11,9 @@ import * as idle from "./idle.js";
 import { calm, hear, hush, listen } from "./live.js";
 import { keep, recall } from "./keep.js";
 import * as time from "./time.js";
+import * as writing from "./writing.js";
 
-const views = { ask: asking, documents, answers: bank, idle, time };
+const views = { ask: asking, write: writing, documents, answers: bank, idle, time };
 const kept = "percached-space";
 let inside = false;
 

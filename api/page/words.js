@@ -80,7 +80,7 @@ export const origins = { asked: "asked", predicted: "predicted" };
 
 /** The names of the kinds of idle work. */
 export const kinds = {
-  reembed: "making vectors with another model", check: "looking whether newer documents bear on answers", refresh: "answering again what is stale",
+  reembed: "making vectors with another model", remember: "looking for facts about you in what you asked", check: "looking whether newer documents bear on answers", refresh: "answering again what is stale",
   answer: "answering for real what came from the bank", abstract: "summing up new chunks", predict: "thinking of questions", history: "thinking of questions like those before",
   populate: "getting ready for predicted questions", decode: "writing answers", restore: "reading again what was evicted", calibrate: "comparing how the model reads best", warm: "reading ahead", clean: "taking away what was forgotten",
 };

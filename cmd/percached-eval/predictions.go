@@ -29,6 +29,7 @@ type predicting struct {
 	predictions int
 	warm        int // chunks
 	between     bool
+	inOrder     bool
 	list        bool
 	share       float64 // of content words that one chunk must contain
 }
@@ -47,7 +48,10 @@ and three with idle work before: predictions only (predicted), prefilled chunks 
 supported and distinct (rules: docs/prediction.md), how the real questions were answered,
 and how a minimum similarity would separate them.
 
-Questions are JSON objects, one a line: {"question": "..."}.`,
+Questions are JSON objects, one a line: {"question": "..."}. With --in-order they also have
+the "document" (end of its path) that must have come before; documents are added one after
+the other, in the order of their paths, and idle work runs after each and after each
+question. Without it, all documents come first.`,
 		Example: `  percached-eval bench predict inbox.mbox --questions questions.jsonl --rounds 20`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -72,6 +76,7 @@ Questions are JSON objects, one a line: {"question": "..."}.`,
 	f.IntVar(&o.predictions, "max-predictions", 500, "Number of predictions after which no round starts")
 	f.IntVar(&o.warm, "warm", 1000, "Maximum number of chunks to prefill without a prediction; 0 leaves out the copies that do so")
 	f.BoolVar(&o.between, "idle-between", false, "Also run idle work between the questions, within the same limits")
+	f.BoolVar(&o.inOrder, "in-order", false, "Add each document when a question needs it")
 	f.IntVar(&o.Idle.Stride, "stride", o.Idle.Stride, "Number of questions predicted at a time")
 	f.Float64Var(&o.Idle.Floor, "floor", o.Idle.Floor, "Minimum similarity (0-1) of a prediction to its best chunk")
 	f.Float64Var(&o.share, "share", 0.8, "Share (0-1) of content words that one chunk must contain to support a question")
@@ -99,19 +104,31 @@ func (o *predicting) check() error {
 	return nil
 }
 
+// realQuestion is a question that people asked.
+type realQuestion struct {
+	Question string `json:"question"`
+	Document string `json:"document"` // end of the path of the document that must be there; empty: any
+}
+
+func textsOf(questions []realQuestion) []string {
+	out := make([]string, len(questions))
+	for i, q := range questions {
+		out[i] = q.Question
+	}
+	return out
+}
+
 // readQuestions reads a file of JSON lines, and ignores other fields.
-func readQuestions(path string) ([]string, error) {
+func readQuestions(path string) ([]realQuestion, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: questions", "%w", err)
 	}
 	defer f.Close()
-	var questions []string
+	var questions []realQuestion
 	lines := json.NewDecoder(bufio.NewReader(f))
 	for n := 1; ; n++ {
-		var q struct {
-			Question string `json:"question"`
-		}
+		var q realQuestion
 		switch err := lines.Decode(&q); {
 		case errors.Is(err, io.EOF):
 			if len(questions) == 0 {
@@ -123,7 +140,7 @@ func readQuestions(path string) ([]string, error) {
 		case strings.TrimSpace(q.Question) == "":
 			return nil, cmdline.Misusef("%s: question %d is empty", path, n)
 		}
-		questions = append(questions, q.Question)
+		questions = append(questions, q)
 	}
 }
 
@@ -132,7 +149,7 @@ func (o *predicting) run(ctx context.Context, stderr io.Writer) (*predictingRepo
 	if err != nil {
 		return nil, err
 	}
-	var foreign []string
+	var foreign []realQuestion
 	if o.foreign != "" {
 		if foreign, err = readQuestions(o.foreign); err != nil {
 			return nil, err
@@ -146,10 +163,17 @@ func (o *predicting) run(ctx context.Context, stderr io.Writer) (*predictingRepo
 	b := &predictionBench{predicting: o, dir: dir, stderr: stderr, report: &predictingReport{Floor: o.Idle.Floor, Share: o.share}}
 	defer b.close()
 	for _, step := range []func() error{
-		func() error { return b.addDocuments(ctx) },
-		func() error { return b.prepare(ctx) },
+		func() error {
+			if b.inOrder {
+				return b.openEmpty(ctx)
+			}
+			if err := b.addDocuments(ctx); err != nil {
+				return err
+			}
+			return b.prepare(ctx)
+		},
 		func() error { return b.ask(ctx, questions[:min(len(questions), b.limit)]) },
-		func() error { return b.judge(ctx, questions, foreign) },
+		func() error { return b.judge(ctx, textsOf(questions), textsOf(foreign)) },
 		b.close,
 	} {
 		if err := step(); err != nil {

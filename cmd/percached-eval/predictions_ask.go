@@ -40,12 +40,15 @@ type serviceLine struct {
 }
 
 // ask asks every question of every service. The services take turns at being first.
-func (b *predictionBench) ask(ctx context.Context, questions []string) error {
+func (b *predictionBench) ask(ctx context.Context, questions []realQuestion) error {
 	shown := time.Now()
-	for i, text := range questions {
+	for i, real := range questions {
+		if err := b.arrive(ctx, real.Document); err != nil {
+			return err
+		}
 		for j := range b.services {
 			a := b.services[(i+j)%len(b.services)]
-			q := answer.Question{Space: predictSpace, Text: text}
+			q := answer.Question{Space: predictSpace, Text: real.Question}
 			if a.name == coldService {
 				no := false
 				q.Settings = percached.Settings{Bank: &no, Tensors: &no}
@@ -64,11 +67,9 @@ func (b *predictionBench) ask(ctx context.Context, questions []string) error {
 			}
 			a.got, a.origins = append(a.got, got), append(a.origins, origin)
 		}
-		for _, a := range b.services {
-			if b.between && a.work != nil {
-				if err := a.drain(ctx, b.stderr); err != nil {
-					return err
-				}
+		if b.between || b.inOrder {
+			if err := b.rest(ctx); err != nil {
+				return err
 			}
 		}
 		if now := time.Now(); now.Sub(shown) > 5*time.Second {
@@ -77,6 +78,18 @@ func (b *predictionBench) ask(ctx context.Context, questions []string) error {
 		}
 	}
 	b.conclude()
+	return nil
+}
+
+// rest runs the idle work that is due.
+func (b *predictionBench) rest(ctx context.Context) error {
+	for _, a := range b.services {
+		if a.work != nil {
+			if err := a.drain(ctx, b.stderr); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

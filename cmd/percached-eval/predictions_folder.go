@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -33,6 +36,7 @@ type predictionBench struct {
 	stderr   io.Writer
 	services []*asking // in the order of the report
 	report   *predictingReport
+	waiting  []string // documents that have not come yet
 }
 
 // close closes the services. It may be called twice.
@@ -58,9 +62,14 @@ func (b *predictionBench) addDocuments(ctx context.Context) (err error) {
 	if err := s.Space(predictSpace, b.kind, true); err != nil {
 		return err
 	}
-	if err := b.read(ctx, s); err != nil {
+	if err := b.read(ctx, s, b.paths); err != nil {
 		return err
 	}
+	return b.describe(s)
+}
+
+// describe fills in what the report says of the service.
+func (b *predictionBench) describe(s *node.Node) error {
 	st, err := s.Knowledge.Stats(predictSpace)
 	if err != nil {
 		return err
@@ -68,20 +77,20 @@ func (b *predictionBench) addDocuments(ctx context.Context) (err error) {
 	if st.Chunks == 0 {
 		return fault.New(fault.NotFound, "percached: predict", "found no document to predict from")
 	}
-	set, err := s.Settings(c.Config)
+	set, err := s.Settings(b.Config)
 	b.report.Model, b.report.Placement = s.Engine.Info().Name, set.Placement.String()
 	b.report.Documents, b.report.Chunks = st.Documents, st.Chunks
 	return err
 }
 
 // read adds the documents, and prints those that cannot be read.
-func (b *predictionBench) read(ctx context.Context, s *node.Node) error {
+func (b *predictionBench) read(ctx context.Context, s *node.Node, paths []string) error {
 	rd, err := reader.New(reader.Default())
 	if err != nil {
 		return err
 	}
 	report, err := s.Library.Add(ctx, predictSpace, func(ctx context.Context, emit func(*knowledgebank.Source) error, failed func(string, error)) error {
-		for _, p := range b.paths {
+		for _, p := range paths {
 			if err := rd.Path(ctx, p, emit, failed); err != nil {
 				return err
 			}
@@ -94,26 +103,34 @@ func (b *predictionBench) read(ctx context.Context, s *node.Node) error {
 	return err
 }
 
-// prepare makes the copies, runs the idle work of each, and opens them.
-func (b *predictionBench) prepare(ctx context.Context) error {
-	rest := &ration{limits: limits{rounds: b.rounds, predictions: b.predictions}}
+// listServices lists the services, with their idle work; those that prefill only if that is
+// wanted and possible.
+func (b *predictionBench) listServices(predicted *ration, idle limits, prefills bool) {
 	b.services = []*asking{
 		{name: coldService},
 		{name: reactiveService, from: coldService},
-		{name: predictedService, from: coldService, work: rest},
+		{name: predictedService, from: coldService, work: predicted},
 	}
-	if b.warm > 0 && b.report.Placement == "parallel" { // sequential chunks cannot be prefilled alone
-		alone, both := &ration{limits: limits{warm: b.warm}}, &ration{limits: limits{warm: b.warm}}
-		b.services = append(b.services, &asking{name: warmedService, from: coldService, work: alone}, &asking{name: idleService, from: predictedService, work: both})
+	if b.warm > 0 && prefills {
+		b.services = append(b.services,
+			&asking{name: warmedService, from: coldService, work: &ration{limits: limits{warm: b.warm}}},
+			&asking{name: idleService, from: predictedService, work: &ration{limits: idle}})
 	}
 	for _, a := range b.services {
-		a.dir = b.folder(a.name)
+		a.dir, a.line = b.folder(a.name), &serviceLine{Name: a.name}
+	}
+}
+
+// prepare makes the copies, runs the idle work of each, and opens them.
+func (b *predictionBench) prepare(ctx context.Context) error {
+	rest := &ration{limits: limits{rounds: b.rounds, predictions: b.predictions}}
+	b.listServices(rest, limits{warm: b.warm}, b.report.Placement == "parallel") // sequential chunks cannot be prefilled alone
+	for _, a := range b.services {
 		if a.from != "" {
 			if err := os.CopyFS(a.dir, os.DirFS(b.folder(a.from))); err != nil {
 				return fault.New(fault.Unavailable, "percached: copy", "%w", err)
 			}
 		}
-		a.line = &serviceLine{Name: a.name}
 		if a.work == nil {
 			continue
 		}
@@ -136,4 +153,50 @@ func (b *predictionBench) prepare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// openEmpty opens the services without documents, for documents that come in order.
+func (b *predictionBench) openEmpty(ctx context.Context) error {
+	for _, p := range b.paths {
+		err := filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				b.waiting = append(b.waiting, path)
+			}
+			return err
+		})
+		if err != nil {
+			return fault.New(fault.Unavailable, "percached: documents", "%w", err)
+		}
+	}
+	predicts := limits{rounds: b.rounds, predictions: b.predictions}
+	b.listServices(&ration{limits: predicts}, limits{predicts.rounds, predicts.predictions, b.warm}, true)
+	for _, a := range b.services {
+		if err := a.open(ctx, b.Options, b.folder("jobs of "+a.name), b.stderr); err != nil {
+			return err
+		}
+		if err := a.Space(predictSpace, b.kind, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrive adds the documents up to this one to all services, and lets them rest.
+func (b *predictionBench) arrive(ctx context.Context, document string) error {
+	i := slices.IndexFunc(b.waiting, func(path string) bool { return strings.HasSuffix(path, document) })
+	if !b.inOrder || document == "" || i < 0 { // it is there
+		return nil
+	}
+	for _, path := range b.waiting[:i+1] {
+		for _, a := range b.services {
+			if err := b.read(ctx, a.Node, []string{path}); err != nil {
+				return err
+			}
+		}
+		if err := b.rest(ctx); err != nil {
+			return err
+		}
+	}
+	b.waiting = b.waiting[i+1:]
+	return b.describe(b.services[0].Node)
 }

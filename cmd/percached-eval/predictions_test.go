@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -178,5 +179,46 @@ func TestBenchPredictRefuses(t *testing.T) {
 		if err := run(context.Background(), append([]string{"bench", "predict", good}, args...), nil, io.Discard, io.Discard); !errors.As(err, &wrong) {
 			t.Errorf("%q: %v", args, err)
 		}
+	}
+}
+
+// In order, a question is asked when its document has come, and not before.
+func TestBenchPredictInOrder(t *testing.T) {
+	dir := t.TempDir()
+	docs, questions := filepath.Join(dir, "docs"), filepath.Join(dir, "questions.jsonl")
+	for path, text := range map[string]string{
+		filepath.Join(docs, "1.txt"): "The budget of Heron is 46 thousand euros. Ana Ruiz leads Heron.",
+		filepath.Join(docs, "2.txt"): "Kite starts in May. Tom Okafor leads Kite.",
+		filepath.Join(docs, "3.txt"): "Wren ends.",
+		questions: `{"question": "Who leads Heron?", "document": "1.txt"}
+{"question": "Who leads Kite?", "document": "2.txt"}
+{"question": "What is the budget of Heron?", "document": "1.txt"}`,
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	if err := run(context.Background(), []string{"bench", "predict", docs, "--questions", questions, "--in-order", "--rounds", "3", "--list", "--json"}, nil, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	var r predictingReport
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Documents != 2 || len(r.Services) != 5 {
+		t.Errorf("%d documents, %d services", r.Documents, len(r.Services))
+	}
+	for _, s := range r.Services {
+		if s.Asked != 3 || s.Name == warmedService && s.Stored != s.Chunks {
+			t.Errorf("%+v", s)
+		}
+	}
+	var predicted []string
+	for _, p := range r.List {
+		predicted = append(predicted, p.Question)
+	}
+	if !slices.Contains(predicted, "What is the budget of Heron?") {
+		t.Errorf("predicted %q", predicted)
 	}
 }

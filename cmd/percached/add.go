@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"path/filepath"
@@ -27,35 +28,39 @@ const (
 )
 
 func addCommand(dial dialer) *cobra.Command {
-	var kind string
+	var kind, name string
 	return apiCommand{
 		use: "add PATH...", short: "Add documents: files, mailboxes, folders",
-		long: `Adds files and folders to a space: plain text, Markdown, HTML, mails (.eml,
-.mbox, maildir folders), transcripts (WebVTT, SRT), PDF and JSON lines. Any of
-these may be compressed with gzip. percached reads folders recursively and skips
-hidden files and links in them; to add one of those, name it.
+		long: `Adds files and folders to a space: mails with their attachments (.eml, .mbox,
+maildir folders), documents (.docx, .odt, .rtf, PDF), spreadsheets (.xlsx, .ods),
+presentations (.pptx, .odp), e-books (.epub), transcripts (WebVTT, SRT), plain
+text, Markdown, HTML and JSON lines. Any of these may be compressed with gzip or
+zip. percached reads folders recursively and skips hidden files and links in them;
+to add one of those, name it. "-" reads one file from standard input.
 
 Adding the same document twice has no effect. A changed document replaces its old
 version and keeps the chunks that did not change. If percached cannot read a file,
 it prints the file and the reason, adds the rest, and exits with status 1.`,
 		example: `  percached add ~/Mail/inbox.mbox --space mail
-  percached add notes/ meeting.vtt`,
+  percached add notes/ meeting.vtt
+  percached add - --name notes.md`,
 		args: cobra.MinimumNArgs(1), keys: documentKeys(), need: need{Folder: true}, space: oneSpaceFlag,
 		complete: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
 		flags: func(cmd *cobra.Command) {
 			kindFlag(cmd, &kind, "", "Kind of documents in a new space (default: emails)")
+			cmd.Flags().StringVar(&name, "name", "", "Name of the file on standard input, by which it is replaced later")
 		},
 		before: func(paths []string) error {
 			if slices.Contains(paths, "") {
 				return cmdline.Misusef("PATH is empty")
 			}
-			return nil
+			return checkInput(paths, name)
 		},
 		run: func(ctx context.Context, c *session, paths []string) error {
 			if err := c.makeSpace(ctx, client.SpaceKind(kind)); err != nil {
 				return err
 			}
-			a := &addRun{session: c, began: time.Now(), progress: cmdline.Progress(c.stderr, "added")}
+			a := &addRun{session: c, name: name, began: time.Now(), progress: cmdline.Progress(c.stderr, "added")}
 			a.report.Failures, a.report.LeftOut = []client.Failure{}, []client.Failure{}
 			err := a.sendAll(ctx, paths)
 			a.progress(1)
@@ -108,6 +113,7 @@ type addReport struct {
 // addRun is one run of percached add.
 type addRun struct {
 	*session
+	name        string // of standard input
 	began       time.Time
 	progress    func(of1 float64)
 	total, done int64 // bytes
@@ -118,6 +124,15 @@ func (a *addRun) documents() int { return a.report.Added + a.report.Unchanged + 
 
 // sendAll uploads the files portion by portion.
 func (a *addRun) sendAll(ctx context.Context, paths []string) error {
+	if slices.Contains(paths, inputPath) {
+		// It can be read only once, so it shares no request with other files.
+		if err := a.sendPortion(ctx, []inputFile{{path: a.name, in: a.in}}); err != nil {
+			return err
+		}
+		if paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == inputPath }); len(paths) == 0 {
+			return nil
+		}
+	}
 	all := a.files(paths)
 	if len(all) == 0 && a.report.Failed == 0 {
 		a.note("found no file to add")
@@ -141,6 +156,29 @@ func (a *addRun) sendAll(ctx context.Context, paths []string) error {
 type inputFile struct {
 	path string
 	size int64
+	in   io.Reader // of standard input; nil: the file at path
+}
+
+// inputPath stands for standard input.
+const inputPath = "-"
+
+// checkInput reports a wrong use of standard input.
+func checkInput(paths []string, name string) error {
+	n := 0
+	for _, p := range paths {
+		if p == inputPath {
+			n++
+		}
+	}
+	switch {
+	case n > 1:
+		return cmdline.Misusef("- stands for standard input and can be given once")
+	case n == 1 && name == "":
+		return cmdline.Misusef("standard input needs a name: add --name notes.md")
+	case n == 0 && name != "":
+		return cmdline.Misusef("--name is for standard input: give - as a PATH")
+	}
+	return nil
 }
 
 // files finds all files, each once, and records those that it cannot open.
@@ -152,7 +190,7 @@ func (a *addRun) files(paths []string) (all []inputFile) {
 			err = reader.Files(abs, func(path string, size int64) {
 				if !seen[path] {
 					seen[path] = true
-					all = append(all, inputFile{path, size})
+					all = append(all, inputFile{path: path, size: size})
 					a.total += size
 				}
 			}, a.addFailure)

@@ -35,14 +35,23 @@ type uploadQueue struct {
 	failed []client.Failure
 }
 
+// openFile is a file that is being sent.
+type openFile struct {
+	name string
+	io.ReadCloser
+}
+
 // next opens the next file that can be opened. It returns nil if there is none.
-func (q *uploadQueue) next() *os.File {
+func (q *uploadQueue) next() *openFile {
 	for len(q.files) > 0 {
 		f := q.files[0]
 		q.files = q.files[1:]
+		if f.in != nil {
+			return &openFile{f.path, io.NopCloser(f.in)}
+		}
 		in, err := os.Open(f.path)
 		if err == nil {
-			return in
+			return &openFile{f.path, in}
 		}
 		q.failed = append(q.failed, client.Failure{Name: f.path, Reason: reasonText(err)})
 	}
@@ -85,11 +94,11 @@ func (a *addRun) send(ctx context.Context, files []inputFile) (*client.UploadSta
 	return r.JSON202, nil
 }
 
-// writePart writes one file to the form, under its full path.
-func writePart(form *multipart.Writer, in *os.File) error {
+// writePart writes one file to the form, under its full path or the name of standard input.
+func writePart(form *multipart.Writer, in *openFile) error {
 	defer in.Close() //nolint:errcheck // nothing was written
 	h := textproto.MIMEHeader{}
-	h.Set("Content-Disposition", mime.FormatMediaType("form-data", map[string]string{"name": "files", "filename": in.Name()}))
+	h.Set("Content-Disposition", mime.FormatMediaType("form-data", map[string]string{"name": "files", "filename": in.name}))
 	h.Set("Content-Type", "application/octet-stream")
 	w, err := form.CreatePart(h)
 	if err == nil {

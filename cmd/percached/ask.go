@@ -32,6 +32,7 @@ func askCommand(dial dialer) *cobra.Command {
 	var threshold, maxWrong shareFlag
 	var maxAge time.Duration
 	var explain, bypass, refresh bool
+	var conversation string
 	return apiCommand{
 		use: "ask QUESTION", short: "Answer a question from a space's documents",
 		long: `Answers a question from the documents of a space. percached returns the stored
@@ -51,6 +52,7 @@ answer; in a pipe or a file it replaces the answer.`,
 			f.BoolVar(&bypass, "bypass", false, "Do not return a stored answer; compute one from stored tensors")
 			f.BoolVar(&refresh, "refresh", false, "Compute a new answer and replace the stored one")
 			f.DurationVar(&maxAge, "max-age", 0, "Maximum age of a stored answer, such as 24h (default: no limit)")
+			f.StringVar(&conversation, "conversation", "", "ID of a conversation, which the question continues (see percached conversations)")
 			f.Var(&threshold, "threshold", "Minimum similarity (0-1) of a stored question whose answer may be returned (default: the space's)")
 			f.Var(&maxWrong, "max-wrong", "Maximum share (0-1) of wrong answers among stored answers returned for a question in other words; 0: only exact repeats and questions that clearly mean the same (default: the space's)")
 		},
@@ -58,11 +60,14 @@ answer; in a pipe or a file it replaces the answer.`,
 			if maxAge < 0 {
 				return cmdline.Misusef("--max-age: %v is negative", maxAge)
 			}
+			if conversation != "" {
+				return checkConversationID([]string{conversation})
+			}
 			return nil
 		},
 		run: func(ctx context.Context, c *session, args []string) error {
 			q.Question, q.Bypass, q.Refresh, q.MaxAgeSeconds = args[0], optional(bypass), optional(refresh), optional(maxAge.Seconds())
-			q.Threshold, q.MaxWrong = threshold.value, maxWrong.value
+			q.Threshold, q.MaxWrong, q.Conversation = threshold.value, maxWrong.value, optional(conversation)
 			if c.json {
 				r, err := c.AskWithResponse(ctx, c.space, q)
 				if err != nil {
@@ -226,6 +231,13 @@ func printExplanation(p *cmdline.Printer, a *client.Answer) {
 			tests = append(tests, mark+string(t.Name))
 		}
 		p.Line("          %.3f %q: %s", c.Similarity, c.Question, strings.Join(tests, " "))
+	}
+	if m := a.Memory; m != nil {
+		used := "not needed"
+		if m.Needed {
+			used = "used"
+		}
+		p.Line("memory    %s (facts: %d): %s", used, m.Facts, m.Why)
 	}
 	if a.Tokens.Prompt > 0 {
 		p.Line("reuse     %d of %d chunks stored, %d of %d prompt tokens reused", a.Chunks.Stored, a.Chunks.All, a.Tokens.Reused, a.Tokens.Prompt)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/conversation"
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/internal/node/nodetest"
@@ -32,6 +33,8 @@ type victim struct {
 	there   map[string]bool // documents that were acknowledged, by title
 	unsure  map[string]bool // whose command was killed: there or not
 	answers map[string]bool // questions that were answered
+	talk    string          // a conversation
+	said    int             // turns of it that were acknowledged
 	killed  map[string]int  // by command
 	ended   map[string]int
 	took    map[string]time.Duration // of the last that was not killed
@@ -51,7 +54,7 @@ func TestKill(t *testing.T) {
 	for sum := 0; sum < kills && !v.Failed(); {
 		v.step()
 		before := sum
-		if sum = v.killed["add"] + v.killed["ask"] + v.killed["evict"] + v.killed["delete"]; sum > before && (sum%4 == 0 || sum == kills) {
+		if sum = v.killed["add"] + v.killed["ask"] + v.killed["evict"] + v.killed["converse"] + v.killed["delete"]; sum > before && (sum%4 == 0 || sum == kills) {
 			v.examine(fmt.Sprintf("after %d kills", sum))
 		}
 	}
@@ -95,13 +98,15 @@ func (v *victim) run(what string, args ...string) (stdout string, ok bool) {
 
 func (v *victim) step() {
 	v.Helper()
-	switch n := v.rng.IntN(10); {
+	switch n := v.rng.IntN(11); {
 	case n < 4:
 		v.add()
 	case n < 7:
 		v.ask("ask", 1<<30)
 	case n < 8:
 		v.ask("evict", (1+v.rng.IntN(4))<<20)
+	case n < 9:
+		v.converse()
 	default:
 		v.delete()
 	}
@@ -113,6 +118,22 @@ func (v *victim) ask(what string, limit int) {
 	out, ok := v.run(what, "ask", q, "--json", "--threads", "1", "--max-tokens", "8", "--tensor-limit", fmt.Sprint(limit))
 	if ok && strings.Contains(out, `"quote"`) { // from nothing, nothing is stored
 		v.answers[q] = true
+	}
+}
+
+// converse goes on with a conversation.
+func (v *victim) converse() {
+	v.Helper()
+	if v.talk == "" {
+		out, ok := v.run("converse", "conversations", "new")
+		if ok {
+			v.talk = strings.TrimSpace(out)
+		}
+		return
+	}
+	name := nodetest.Names()[v.rng.IntN(len(nodetest.Names()))]
+	if _, ok := v.run("converse", "ask", "And what is the budget for "+name+"?", "--conversation", v.talk, "--json", "--threads", "1", "--max-tokens", "8"); ok {
+		v.said += 2
 	}
 }
 
@@ -169,6 +190,7 @@ func (v *victim) delete() {
 		delete(v.unsure, title)
 	}
 	clear(v.answers) // which of them rested on it is not known here
+	v.said = 0
 }
 
 // examine opens the folder like the next process.
@@ -248,9 +270,29 @@ func (v *victim) examine(when string) {
 	}); err != nil {
 		v.Errorf("%s: %v", when, err)
 	}
+	if v.talk != "" {
+		v.examineTalk(s, when)
+	}
 	if len(docs) > 0 {
 		if _, err := s.Asker.Ask(context.Background(), answer.Question{Space: link.DefaultSpace, Text: "Who leads Heron?"}, answer.Listener{}); err != nil {
 			v.Errorf("%s: %v", when, err)
+		}
+	}
+}
+
+func (v *victim) examineTalk(s *node.Node, when string) {
+	v.Helper()
+	id, err := conversation.ParseID(v.talk)
+	if err != nil {
+		v.Fatal(err)
+	}
+	c, turns, err := s.Conversations.Get(link.DefaultSpace, id)
+	if err != nil || len(turns) < v.said || len(turns)%2 != 0 {
+		v.Errorf("%s: the conversation has %d turns, %d were acknowledged; %v", when, len(turns), v.said, err)
+	}
+	for i := 1; i < len(turns); i++ {
+		if turns[i].Number <= turns[i-1].Number {
+			v.Errorf("%s: turn %d stands behind %d of %s", when, turns[i].Number, turns[i-1].Number, c.ID)
 		}
 	}
 }

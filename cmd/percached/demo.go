@@ -22,7 +22,7 @@ outcome of each question and the address of the web page, and runs until you int
 it. Then it stops the daemon and deletes the folder.
 
 The demo needs no network. The built-in model is tiny: its answers are often wrong, and
-the questions that it predicts are clumsy. Use --model for a real model. The exit status
+many questions that it predicts are clumsy. Use --model for a real model. The exit status
 is 1 if stored work is not reused, or if anything of the deleted mail is left.
 DEMO_EXIT=1 in the environment does the same as --exit.`,
 		Example: `  percached demo

@@ -147,15 +147,15 @@ documents does not exist, none is deleted.`,
 func addReceipts(a, b client.Receipt) client.Receipt {
 	b.Documents, b.Chunks, b.Vectors, b.Indexed = a.Documents+b.Documents, a.Chunks+b.Chunks, a.Vectors+b.Vectors, a.Indexed+b.Indexed
 	b.Slices, b.SliceBytes, b.Entries, b.History = a.Slices+b.Slices, a.SliceBytes+b.SliceBytes, a.Entries+b.Entries, a.History+b.History
-	b.Summaries, b.Predictions = a.Summaries+b.Summaries, a.Predictions+b.Predictions
+	b.Summaries, b.Predictions, b.Turns = a.Summaries+b.Summaries, a.Predictions+b.Predictions, a.Turns+b.Turns
 	return b
 }
 
 // receipt prints what was deleted.
 func (c *session) receipt(r client.Receipt) error {
 	return c.printJSON(r, func(p *cmdline.Printer) {
-		p.Line("deleted: %d documents, %d chunks, %d vectors, %d indexed chunks, %d slices (%d bytes), %d stored answers, %d questions of the history, %d summaries, %d predicted questions",
-			r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.SliceBytes, r.Entries, r.History, r.Summaries, r.Predictions)
+		p.Line("deleted: %d documents, %d chunks, %d vectors, %d indexed chunks, %d slices (%d bytes), %d stored answers, %d questions of the history, %d summaries, %d predicted questions, %d turns of conversations",
+			r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.SliceBytes, r.Entries, r.History, r.Summaries, r.Predictions, r.Turns)
 		if r.CleanedUp {
 			p.Line("No file of the data folder contains it any longer.")
 		}

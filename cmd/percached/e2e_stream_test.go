@@ -135,11 +135,29 @@ func (w *world) openaiScene(ctx context.Context) {
 	if err := content.FromChatText(budgetQ); err != nil {
 		w.Fatal(err)
 	}
-	asked := client.ChatRequest{Model: mail, Messages: []client.ChatMessage{{Role: client.ChatMessageRoleUser, Content: content}}}
+	asked := client.ChatRequest{Model: mail, Messages: []client.ChatMessage{{Role: client.ChatMessageRoleUser, Content: &content}}}
 	got, err := w.all.CreateChatCompletionWithResponse(ctx, asked)
 	w.is(200, got, err)
-	if c := got.JSON200; c.Percached.Outcome != client.OutcomeAnswerHit || c.Choices[0].Message.Content == "" {
+	if c := got.JSON200; c.Percached.Outcome != client.OutcomeAnswerHit || c.Choices[0].Message.Content == nil || *c.Choices[0].Message.Content == "" {
 		w.Errorf("%+v", c)
+	}
+	q := client.ResponsesRequest{Model: mail}
+	if err := q.Input.FromChatText(budgetQ); err != nil {
+		w.Fatal(err)
+	}
+	newer, err := w.all.CreateResponseWithResponse(ctx, q)
+	w.is(200, newer, err)
+	if r := newer.JSON200; r.Output[0].Content[0].Text != *got.JSON200.Choices[0].Message.Content {
+		w.Errorf("%+v", r)
+	}
+	asked.ResponseFormat = &client.ChatFormat{Type: client.ChatFormatTypeJSONSchema, JSONSchema: &client.ChatSchema{Schema: client.JSONSchema{
+		"type": "object", "properties": map[string]any{"sum": map[string]any{"type": "integer"}}, "required": []string{"sum"},
+	}}}
+	formed, err := w.all.CreateChatCompletionWithResponse(ctx, asked)
+	w.is(200, formed, err)
+	var sum struct{ Sum *int }
+	if text := formed.JSON200.Choices[0].Message.Content; text == nil || json.Unmarshal([]byte(*text), &sum) != nil || sum.Sum == nil {
+		w.Errorf("%+v", formed.JSON200.Choices)
 	}
 	var input client.EmbeddingInput
 	if err := input.FromEmbeddingText("the mill pond"); err != nil {
@@ -152,9 +170,9 @@ func (w *world) openaiScene(ctx context.Context) {
 	one, err := w.all.GetModelWithResponse(ctx, mail)
 	w.is(200, one, err)
 
-	// OpenAI's own client, where its packages are: make clients fetches them.
-	if _, err := os.Stat("../../build/clients/node_modules/.installed"); err != nil {
-		w.Log("OpenAI's client is not there: make clients fetches it, and make check runs that first")
+	// Clients made for OpenAI, where their packages are: make clients fetches them.
+	if _, err := os.Stat("../../build/clients/python/.installed"); err != nil {
+		w.Log("the clients made for OpenAI are not there: make clients fetches them, and make check runs that first")
 		return
 	}
 	cmd := exec.CommandContext(ctx, "sh", "../../internal/tools/clients.sh", "openai")

@@ -27,10 +27,13 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("spaces", func(t *testing.T) { w.of(t).spacesScene(ctx) })
 	t.Run("documents", func(t *testing.T) { w.of(t).documentsScene(ctx) })
 	t.Run("questions", func(t *testing.T) { w.of(t).questionsScene(ctx) })
+	t.Run("complete", func(t *testing.T) { w.of(t).completeScene(ctx) })
 	t.Run("stream", func(t *testing.T) { w.of(t).streamScene(ctx) })
 	t.Run("openai", func(t *testing.T) { w.of(t).openaiScene(ctx) })
+	t.Run("conversations", func(t *testing.T) { w.of(t).conversationScene(ctx) })
 	t.Run("entries", func(t *testing.T) { w.of(t).entriesScene(ctx) })
 	t.Run("idle", func(t *testing.T) { w.of(t).idleScene(ctx) })
+	t.Run("facts", func(t *testing.T) { w.of(t).factsScene(ctx) })
 	t.Run("cache", func(t *testing.T) { w.of(t).cacheScene(ctx) })
 	t.Run("config", func(t *testing.T) { w.of(t).configScene(ctx) })
 	t.Run("restart", func(t *testing.T) { w.of(t).restartScene(ctx) })
@@ -143,6 +146,35 @@ func (w *world) questionsScene(ctx context.Context) {
 	}
 }
 
+// conversationScene continues a conversation, and deletes it.
+func (w *world) conversationScene(ctx context.Context) {
+	made, err := w.all.CreateConversationWithResponse(ctx, mail, client.NewConversation{Title: new("Heron")})
+	w.is(201, made, err)
+	id := made.JSON201.ID
+	turns := client.NewTurns{Turns: []client.NewTurn{{Role: client.NewTurnRoleUser, Text: "I live in Bergen."}, {Role: client.NewTurnRoleAssistant, Text: "Noted."}}}
+	added, err := w.all.AddTurnsWithResponse(ctx, mail, id, turns)
+	w.is(200, added, err)
+	w.asks(ctx, client.Question{Question: budgetQ, Conversation: &id})
+	w.asks(ctx, client.Question{Question: "And who leads it?", Conversation: &id})
+	got, err := w.all.GetConversationWithResponse(ctx, mail, id, nil)
+	w.is(200, got, err)
+	if c := got.JSON200; c.Count != 6 || len(c.Turns) != 6 || c.Turns[4].Text != "And who leads it?" {
+		w.Errorf("%s", got.Body)
+	}
+	listed, err := w.all.ListConversationsWithResponse(ctx, mail, nil)
+	w.is(200, listed, err)
+	if all := listed.JSON200.Conversations; len(all) != 1 || all[0].ID != id || all[0].Turns != nil {
+		w.Errorf("%s", listed.Body)
+	}
+	gone, err := w.all.DeleteConversationWithResponse(ctx, mail, id)
+	w.is(200, gone, err)
+	if gone.JSON200.Turns != 6 {
+		w.Errorf("%s", gone.Body)
+	}
+	none, err := w.all.GetConversationWithResponse(ctx, mail, id, nil)
+	w.is(404, none, err)
+}
+
 // asks asks a question and returns the answer.
 func (w *world) asks(ctx context.Context, q client.Question) *client.Answer {
 	w.Helper()
@@ -159,6 +191,11 @@ func (w *world) entriesScene(ctx context.Context) {
 	}
 	found, err := w.all.SearchEntriesWithResponse(ctx, mail, &client.SearchEntriesParams{Q: budgetQ})
 	w.is(200, found, err)
+	passages, err := w.all.SearchDocumentsWithResponse(ctx, mail, &client.SearchDocumentsParams{Q: budgetQ})
+	w.is(200, passages, err)
+	if len(passages.JSON200.Passages) == 0 {
+		w.Errorf("no passage is about %q", budgetQ)
+	}
 	first := found.JSON200.Entries[0]
 	if first.Question != budgetQ || first.Similarity == nil {
 		w.Errorf("%+v", first)

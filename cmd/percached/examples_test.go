@@ -45,9 +45,11 @@ func examplePlays() []play {
 		{op: "ask", example: "first", status: 200},
 		{op: "ask", example: "again", status: 200},
 		{op: "ask", example: "blank", status: 400},
+		{op: "complete", example: "heron", status: 200},
 		{op: "getStatus", example: "mail", status: 200},
 		{op: "listEntries", example: "mail", status: 200},
 		{op: "searchEntries", example: "heron", status: 200, query: "?q=Heron+budget"},
+		{op: "searchDocuments", example: "heron", status: 200, query: "?q=Heron+budget"},
 		{op: "getEntry", example: "heron", status: 200},
 		{op: "getGate", example: "mail", status: 200},
 		{op: "getCache", example: "one-space", status: 200},
@@ -57,6 +59,15 @@ func examplePlays() []play {
 		{op: "listModels", example: "mail", status: 200},
 		{op: "getModel", example: "mail", status: 200},
 		{op: "listHistory", example: "mail", status: 200},
+		{op: "addFact", example: "bergen", status: 200},
+		{op: "listFacts", example: "bergen", status: 200},
+		{op: "getFact", example: "bergen", status: 200},
+		{op: "changeFact", example: "bergen", status: 200},
+		{op: "createConversation", example: "trip", status: 201},
+		{op: "addTurns", example: "trip", status: 200},
+		{op: "getConversation", example: "trip", status: 200},
+		{op: "deleteConversation", example: "trip", status: 200},
+		{op: "listConversations", example: "trip", status: 200},
 		{op: "changeSpace", example: "stricter", status: 200},
 		{op: "postDevice", example: "charging", status: 200},
 		{op: "pauseIdle", example: "paused", status: 200},
@@ -113,6 +124,10 @@ func TestExamplesAreReal(t *testing.T) {
 				things["upload"] = m["id"].(string)
 				w.of(t).taken(ctx, things["upload"])
 			}
+		case "addFact":
+			things["document"] = m["facts"].([]any)[0].(map[string]any)["id"].(string)
+		case "createConversation":
+			things["conversation"] = m["id"].(string)
 		case "searchEntries":
 			things["entry"] = m["entries"].([]any)[0].(map[string]any)["id"].(string)
 		}
@@ -194,7 +209,7 @@ func exampleOf(r *openapi3.ResponseRef, name string) (any, bool) {
 }
 
 // names and times of one run
-var ofOneRun = regexp.MustCompile(`[0-9a-f]{12,}|\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)|u-[0-9a-z-]{8,}|chatcmpl-\S+|\(devel\)|v\d+\.\S+`)
+var ofOneRun = regexp.MustCompile(`[0-9a-f]{12,}|^\d{4}-\d\d-\d\d$|\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)|u-[0-9a-z-]{8,}|chatcmpl-\S+|\(devel\)|v\d+\.\S+`)
 
 // shape lists the contents of a value line by line: fields, words, and kinds of numbers. The
 // first element stands for a list, because examples are shortened. Waiting jobs depend on the

@@ -10,7 +10,7 @@ import (
 )
 
 func historyCommand(dial dialer) *cobra.Command {
-	return group("history", "List or delete the questions that were asked", "", historyList(dial), historyClear(dial))
+	return group("history", "List or delete the questions that were asked", "", historyList(dial), historyExport(dial), historyClear(dial))
 }
 
 func historyList(dial dialer) *cobra.Command {
@@ -28,6 +28,24 @@ func historyList(dial dialer) *cobra.Command {
 					p.Line("%s  %-10s  %9.1f ms  %q", q.Asked.UTC().Format(TimeLayout), q.Outcome, q.TookMs, q.Question)
 				}
 			})
+		},
+	}.command(dial)
+}
+
+func historyExport(dial dialer) *cobra.Command {
+	return apiCommand{
+		use: "export", short: "Write the latest questions of a space as JSON lines, oldest first",
+		example: `  percached history export --space mail`, space: oneSpaceFlag,
+		long: `Writes one JSON object for each question of the history, at most 1000: when it was asked,
+its outcome and the chunks of its answer. If the key trajectories is on, also the answer,
+whether facts about the user were needed, and whether the user called the answer wrong.`,
+		run: func(ctx context.Context, c *session, _ []string) error {
+			limit := pageSize
+			r, err := c.ListHistoryWithResponse(ctx, c.space, &client.ListHistoryParams{Limit: &limit})
+			if err != nil {
+				return err
+			}
+			return writeLines(c.out, r.JSON200.Questions)
 		},
 	}.command(dial)
 }

@@ -42,8 +42,10 @@ func TestTwoSpacesTwoTokens(t *testing.T) {
 	w.is(200, first, err)
 	docs, err := w.all.ListDocumentsWithResponse(ctx, alpha, nil)
 	w.is(200, docs, err)
+	talk, err := w.all.CreateConversationWithResponse(ctx, alpha, client.NewConversation{})
+	w.is(201, talk, err)
 	theirs := map[string]string{
-		"document": docs.JSON200.Documents[0].ID, "entry": *first.JSON200.Entry, "upload": in.JSON200.ID, "job": "some", "model": alpha, "file": "icon.svg",
+		"document": docs.JSON200.Documents[0].ID, "entry": *first.JSON200.Entry, "conversation": talk.JSON201.ID, "upload": in.JSON200.ID, "job": "some", "model": alpha, "file": "icon.svg",
 	}
 	before := w.pictureOf(ctx, alpha)
 	token := w.tokenFor(beta, "admin")
@@ -90,7 +92,7 @@ func (w *world) tokenFor(space, role string) string {
 func (w *world) pictureOf(ctx context.Context, space string) map[string]string {
 	w.Helper()
 	p := map[string]string{}
-	for _, part := range []string{"", "/documents", "/entries", "/history", "/uploads", "/cache/tree", "/predictions"} {
+	for _, part := range []string{"", "/documents", "/entries", "/history", "/uploads", "/cache/tree", "/predictions", "/facts"} {
 		status, body := w.raw(ctx, "GET", "/v1/spaces/"+space+part, "", w.Token)
 		if status != 200 {
 			w.Fatalf("%s: %d", part, status)
@@ -111,7 +113,7 @@ func (w *world) tries(ctx context.Context, method, path, op, token string, their
 		return p
 	}
 	nothing := map[string]string{
-		"document": strings.Repeat("ab", 16), "entry": strings.Repeat("cd", 16), "upload": "nothing", "job": "none", "model": ghost, "file": "icon.svg",
+		"document": strings.Repeat("ab", 16), "entry": strings.Repeat("cd", 16), "upload": "nothing", "conversation": strings.Repeat("ef", 16), "job": "none", "model": ghost, "file": "icon.svg",
 	}
 	body := strings.ReplaceAll(bodies[op], alpha, ghost)
 	if op == "events" { // has a scene of its own
@@ -122,7 +124,7 @@ func (w *world) tries(ctx context.Context, method, path, op, token string, their
 	if status != asGhost || anonymised(told, alpha) != anonymised(toldGhost, ghost) {
 		w.Errorf("a space of others is told from one that is not there:\n%d %s\n%d %s", status, told, asGhost, toldGhost)
 	}
-	inPath := strings.Contains(path, "{space}") || path == "/v1/models/{model}" || op == "createChatCompletion"
+	inPath := strings.Contains(path, "{space}") || path == "/v1/models/{model}" || op == "createChatCompletion" || op == "createResponse"
 	switch member := slices.Contains([]string{"page", "pageFile", "health", "ready", "openapi", "about", "listSpaces", "listModels", "createEmbedding"}, op); {
 	case inPath && status != 403:
 		w.Errorf("a space of others: status %d: %s", status, told)
@@ -154,9 +156,13 @@ func (w *world) tries(ctx context.Context, method, path, op, token string, their
 // bodies are valid bodies, by operation.
 var bodies = map[string]string{
 	"createSpace": `{"name":"gamma"}`, "changeSpace": `{"k":2}`, "upload": `{"documents":[{"text":"new"}]}`,
-	"ask": `{"question":"What is the garage code of Quillfeather?"}`, "vetoEntry": `{"asked":"What?"}`, "importEntries": "{}",
+	"createConversation": `{"title":"Trip"}`, "addTurns": `{"turns":[{"role":"user","text":"I live in Bergen."}]}`,
+	"ask": `{"question":"What is the garage code of Quillfeather?"}`, "complete": `{"before":"The garage code of Quillfeather is"}`,
+	"vetoEntry": `{"asked":"What?"}`, "importEntries": "{}",
+	"addFact": `{"text":"I live in Bergen."}`, "changeFact": `{"value":"Oslo"}`,
 	"limitCache": `{"limit":1}`, "postDevice": `{"charging":true}`, "changeConfig": `{"tensor-limit":"1"}`,
 	"createChatCompletion": `{"model":"alpha","messages":[{"role":"user","content":"What is the garage code?"}]}`,
+	"createResponse":       `{"model":"alpha","input":"What is the garage code?"}`,
 	"createEmbedding":      `{"input":"words"}`,
 }
 

@@ -44,7 +44,7 @@ func known() []eval.System {
 	}
 	whole := cold(sequential)
 	whole.Whole = &yes
-	percache := set(sequential, bank(yes), guard(no), tensors(yes), drafts(no), predict(both), changing)
+	percache := set(sequential, bank(yes), guard(no), tensors(yes), drafts(no), predict(both), changing, papersPrompts)
 	own := set(parallel, bank(yes), guard(yes), tensors(yes), drafts(yes), predict(both), changing)
 	return []eval.System{
 		{
@@ -73,7 +73,7 @@ func known() []eval.System {
 		},
 		{
 			Name: "sleep-time", About: "stored answers to predicted questions, served by similarity; asked questions are not stored",
-			Settings: set(sequential, bank(yes), guard(no), tensors(no), drafts(no), predict(answers), unchanging),
+			Settings: set(sequential, bank(yes), guard(no), tensors(no), drafts(no), predict(answers), unchanging, papersPrompts),
 			Idle:     eval.IdlePredict, Forgets: true, Reference: Naive,
 		},
 		{
@@ -82,7 +82,7 @@ func known() []eval.System {
 		},
 		{
 			Name: "ragcache+sleep-time", About: "stored tensors of asked questions, stored answers to predicted questions",
-			Settings: set(sequential, bank(yes), guard(no), tensors(yes), drafts(no), predict(answers), unchanging),
+			Settings: set(sequential, bank(yes), guard(no), tensors(yes), drafts(no), predict(answers), unchanging, papersPrompts),
 			Idle:     eval.IdlePredict, Forgets: true, Reference: Naive,
 		},
 		{

@@ -1,6 +1,8 @@
 package systems_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -95,12 +97,31 @@ func TestSettings(t *testing.T) {
 		if own := strings.HasPrefix(s.Name, "percached"); *set.Drafts != own {
 			t.Errorf("%s: drafts are %v", s.Name, *set.Drafts)
 		}
-		if set.MaxWrong != nil || set.Threshold != nil || set.K != nil || set.Stride != nil || set.Prompts != nil || set.TensorLimit != nil {
+		if set.MaxWrong != nil || set.Threshold != nil || set.K != nil || set.Stride != nil || set.TensorLimit != nil {
 			t.Errorf("%s has what is to be the same for all", s.Name)
 		}
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+	for _, s := range all {
+		if papers := s.Idle == eval.IdlePredict || s.Poisoned; papers != (s.Settings.Prompts != nil) {
+			t.Errorf("%s has prompts of its own: %v", s.Name, !papers)
+		}
+	}
+}
+
+// The paper's prompts are the built-in ones.
+func TestPapersPrompts(t *testing.T) {
+	for _, name := range []string{"abstract.txt", "knowledge.txt", "history.txt"} {
+		ours, err := os.ReadFile(filepath.Join("prompts", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		built, err := os.ReadFile(filepath.Join("..", "..", "predictor", "prompts", name))
+		if d := cmp.Diff(string(built), string(ours)); d != "" || err != nil {
+			t.Error(name, d, err)
+		}
 	}
 }
 

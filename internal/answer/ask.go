@@ -9,6 +9,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/conversation"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qabank/likeness"
 	"github.com/percached/percached/qkvtree"
@@ -67,12 +68,16 @@ type Parts struct {
 	Embedder embedder
 	Engine   engine
 	History  *History
+	// Conversations may be nil: then no question names one.
+	Conversations *conversation.Store
 	// Instructions, if set, returns the instructions of a space; false means that the
 	// space uses the built-in ones.
 	Instructions func(space string) (string, bool, error)
 	// Placement, if set, returns the placement that was measured to serve a model best
 	// over documents of a kind; false means that none was measured.
 	Placement func(kind string, s Settings) (percached.Placement, bool)
+	// Memory, if set, decides how a question uses the facts about the user.
+	Memory func(space, question string) (Consulted, error)
 	// Patience bounds how long a question waits for stored tensors.
 	Patience time.Duration
 	// Waiting bounds how many questions wait for the engine or use it; 0 means no
@@ -100,6 +105,11 @@ type Observer struct {
 	// Checked runs when an answer that was served for a question in other words has been
 	// compared with a fresh one.
 	Checked func(space string, right bool)
+	// Changed runs when idle work has changed the answer of a question that a user had
+	// asked.
+	Changed func(space string, entry qabank.ID)
+	// Completed runs when a text has been completed.
+	Completed func(Completed)
 	// Stopped runs when the engine was stopped because no client waits any more.
 	Stopped func()
 }
@@ -111,11 +121,16 @@ type Asker struct {
 	queue    queue // for the engine
 	embeds   queue // for the embedder
 
+	finding sync.Mutex // held while a conversation is found by its turns
+
 	mu      sync.Mutex
 	flights map[string]*flight
+	typed   map[typingKey]*typing
 	works   int // pieces of idle work begun so far
-	closed  bool
-	running sync.WaitGroup
+	// preparing holds the conversations that Prepare works on, and channels that are closed when it ends.
+	preparing map[conversation.ID]chan struct{}
+	closed    bool
+	running   sync.WaitGroup
 
 	// storing is held shared from the check that the chunks of an answer are still
 	// there until the answer is stored.
@@ -133,7 +148,7 @@ func New(p Parts, s Settings) (*Asker, error) {
 	if p.Likeness == nil && p.Embedder != nil {
 		p.Likeness = likeness.For(p.Embedder.Info(), s.Threshold)
 	}
-	a := &Asker{Parts: p, queue: queue{limit: p.Waiting, chance: p.Chance}, flights: map[string]*flight{}}
+	a := &Asker{Parts: p, queue: queue{limit: p.Waiting, chance: p.Chance}, flights: map[string]*flight{}, preparing: map[conversation.ID]chan struct{}{}}
 	a.settings.Store(&s)
 	return a, nil
 }
@@ -158,6 +173,11 @@ func (a *Asker) Close() {
 	for _, f := range a.flights {
 		f.cancel(errClosed)
 	}
+	for _, t := range a.typed {
+		if t.cancel != nil {
+			t.cancel(errClosed)
+		}
+	}
 	a.mu.Unlock()
 	a.running.Wait()
 }
@@ -165,10 +185,11 @@ func (a *Asker) Close() {
 // Settle waits until everything that is being stored now is stored. Whatever is stored
 // later rests on chunks that exist later. To forget chunks, remove them from the
 // knowledge bank, call Settle, then clear the other layers: no question in flight can
-// bring anything back.
+// bring anything back. What was typed is forgotten, too: chunks may stand before it.
 func (a *Asker) Settle() {
 	a.storing.Lock()
 	defer a.storing.Unlock()
+	a.forgetTyped()
 }
 
 // Keep runs fn, which checks that chunks exist and stores what rests on them. Settle
@@ -193,16 +214,30 @@ func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (answer Answer,
 	if err := q.check(); err != nil {
 		return Answer{}, err
 	}
+	dialog, failed := a.openDialog(&q)
+	if failed == nil {
+		q, _ = q.understand()
+	}
 	if a.Observer.Asked != nil {
 		answered := a.Observer.Asked(q.Space, q.Text)
 		defer func() { answered(answer, err) }()
+	}
+	if failed != nil {
+		return Answer{}, fault.Wrap("answer.Ask", failed)
 	}
 	f, err := a.joinFlight(ctx, q)
 	if err != nil {
 		return Answer{}, err
 	}
 	defer a.leaveFlight(f)
-	return f.follow(ctx, l)
+	answer, err = f.follow(ctx, l)
+	if q.asked != "" {
+		answer.UnderstoodAs = q.Text
+	}
+	if err == nil {
+		a.continueDialog(q, dialog, &answer)
+	}
+	return answer, err
 }
 
 // request is one question with all that holds for it. It never changes on its path.
@@ -211,17 +246,29 @@ type request struct {
 	work      *Work // nil: a client waits for the answer
 	settings  Settings
 	mark      string // names the settings in the bank
+	under     string // names the client's instructions there
 	banked    bool   // the bank may have a part in the answer
 	maxTokens int    // of the answer
 }
 
 func (a *Asker) newRequest(q Question, s Settings, w *Work) request {
-	r := request{Question: q, work: w, settings: s, mark: a.Mark(s), banked: s.Bank && q.standsAlone(), maxTokens: s.MaxTokens}
+	r := request{Question: q, work: w, settings: s, mark: a.Mark(s), under: q.under(), banked: s.Bank && q.standsAlone(), maxTokens: s.MaxTokens}
 	if q.MaxTokens > 0 {
 		r.maxTokens = min(r.maxTokens, q.MaxTokens)
 	}
 	return r
 }
+
+// under names what the client demands of an answer beside the question's own.
+func (q *Question) under() string {
+	if q.Grammar == "" {
+		return qabank.UnderOf(q.Instructions)
+	}
+	return qabank.UnderOf(q.Instructions) + "/" + qabank.UnderOf(q.Grammar)
+}
+
+// entry is the ID of the question's own entry in the bank.
+func (r request) entry() qabank.ID { return qabank.NewIDUnder(r.Space, r.Text, r.under) }
 
 // priority of everything that is computed for the request.
 func (r request) priority() percached.Priority {
@@ -245,7 +292,7 @@ func (a *Asker) answer(ctx context.Context, r request, p *progress) (answer Answ
 	}
 	// A stored answer, if one passes the gate.
 	repeat := a.exactRepeat(r, p)
-	found := retrieved{seq: seq}
+	found := retrieved{seq: seq, memory: a.consult(r.Space, r.wholeText(), r.settings)}
 	w, hit, err := a.passGate(ctx, r, found, r.startGate(), repeat, p)
 	if err != nil {
 		return Answer{}, err
@@ -255,10 +302,10 @@ func (a *Asker) answer(ctx context.Context, r request, p *progress) (answer Answ
 		p.stageEnded("match_question", &p.times.MatchQuestion)
 		return a.finish(ctx, r, served, nil, p)
 	}
-	if found.vector, err = a.embed(ctx, r, p); err != nil {
+	if found.vectors, err = a.embed(ctx, r, p); err != nil {
 		return Answer{}, err
 	}
-	near := a.matchBank(r, found.vector, repeat)
+	near := a.matchBank(r, found.vector(), repeat)
 	p.stageEnded("match_question", &p.times.MatchQuestion)
 	if len(near) > 0 && r.settings.Guard {
 		if found, err = a.retrieve(ctx, r, found, p); err != nil {
@@ -292,7 +339,7 @@ func (a *Asker) answer(ctx context.Context, r request, p *progress) (answer Answ
 	computed, made, err := a.generate(ctx, r, plan, a.matchTensors(r, plan, p), a.drafts(r, w, plan), p)
 	place.pass()
 	computed.Gate, computed.Citations = w.after(plan), plan.citations
-	return a.finish(ctx, r, draft{Answer: computed, found: found, rests: plan.used(), made: made, considered: w.check(r, found)}, err, p)
+	return a.finish(ctx, r, draft{Answer: computed, found: found, rests: plan.used(), made: made, talk: plan.talk, considered: w.check(r, found)}, err, p)
 }
 
 // admit takes a place in the queue for the engine. Idle work has none: it waits in the

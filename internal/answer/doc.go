@@ -17,12 +17,16 @@
 //     after a change of the documents never follows one from before.
 //   - Questions that need the engine wait in one bounded queue, in which callers take
 //     turns. Stored answers need no place in it. Callers take turns at the embedder too.
-//   - Earlier turns and a client's instructions stand behind the chunks, as text. Stored
-//     tensors serve such a question like any other; the bank has no part in it.
+//   - A question that stands alone, or can be made to, is answered without earlier turns.
+//     Otherwise these stand behind the chunks, as text, and the bank has no part in it.
+//   - A client's instructions stand before the chunks, and their tensors are stored. The
+//     bank keeps answers under different instructions apart.
 //   - The prompt is planned here, and the engine runs it as it is. So the citations are
 //     known before the answer begins.
 //   - An answer enters the bank only if it is grounded in the chunks of its prompt (see
 //     [Grounds]), and has all of them as evidence.
+//   - Nothing of a text that is being typed is stored, and what the engine keeps of it is
+//     forgotten with any chunk. It is never reused for another caller or space.
 //   - Nothing is stored that rests on a chunk that went while the question was answered.
 //
 // Goroutines: one for each question in flight, which ends when the answer is complete or

@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"slices"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/qabank"
 )
@@ -9,12 +11,12 @@ import (
 const nearDrafts = 4
 
 // drafts are stored answers that the request's own answer may equal or repeat parts of.
-// The first is the best: the question's own answer, even if it is stale, or that of the
-// stored question which came nearest to passing the gate. A draft only saves time, so it
+// The first is the best: the question's own answer, even if it is stale or given under other
+// instructions, or that of the stored question which came nearest to passing the gate. A draft only saves time, so it
 // needs no test.
 func (a *Asker) drafts(r request, w weighing, plan promptPlan) []percached.Draft {
 	fresh := r.Bypass || r.Refresh && r.work == nil // the client wants nothing of the bank
-	if !r.settings.Bank || !r.settings.Drafts || a.Engine.Info().NoDrafts != "" || fresh || r.prefills() || plan.empty() {
+	if !r.settings.Bank || !r.settings.Drafts || r.Grammar != "" || a.Engine.Info().NoDrafts != "" || fresh || r.prefills() || plan.empty() {
 		return nil
 	}
 	var out []percached.Draft
@@ -30,10 +32,12 @@ func (a *Asker) drafts(r request, w weighing, plan promptPlan) []percached.Draft
 		}
 		out = append(out, percached.Draft{Source: source, Text: e.Answer})
 	}
-	if own, ok, err := a.Bank.Exact(r.Space, r.Text); err == nil && ok {
-		add(own)
+	for _, under := range slices.Compact([]string{r.under, ""}) {
+		if own, ok, err := a.Bank.ExactUnder(r.Space, r.Text, under); err == nil && ok {
+			add(own)
+		}
 	}
-	for _, c := range a.Bank.Pending(r.Space, qabank.NewID(r.Space, r.Text)) {
+	for _, c := range a.Bank.Pending(r.Space, r.entry()) {
 		if e, err := a.Bank.Get(r.Space, c.Entry); err == nil {
 			add(e)
 		}

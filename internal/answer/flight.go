@@ -200,11 +200,16 @@ func (p *progress) piece(text string) { p.send(event{piece: text}) }
 func (p *progress) cite(chunks []percached.Chunk) []Citation {
 	cited := make([]Citation, len(chunks))
 	for i, c := range chunks {
-		cited[i] = Citation{Chunk: c.ID, About: strings.TrimPrefix(c.Head, "### "), Quote: c.Body}
-		if len(c.Documents) > 0 {
-			cited[i].Document = c.Documents[0]
-		}
+		cited[i] = citation(c)
 		p.send(event{cite: &cited[i]})
+	}
+	return cited
+}
+
+func citation(c percached.Chunk) Citation {
+	cited := Citation{Chunk: c.ID, About: strings.TrimPrefix(c.Head, "### "), Quote: c.Body}
+	if len(c.Documents) > 0 {
+		cited.Document = c.Documents[0]
 	}
 	return cited
 }

@@ -62,8 +62,6 @@ func (r *request) bypasses() string {
 	switch {
 	case !r.settings.Bank:
 		return "the bank is off in this space"
-	case r.Question.Instructions != "":
-		return "the request has instructions of its own"
 	case !r.banked:
 		return "the question leans on earlier ones"
 	case r.Refresh:
@@ -95,7 +93,7 @@ func (a *Asker) exactRepeat(r request, p *progress) []candidate {
 	if r.bypasses() != "" {
 		return nil
 	}
-	e, ok, err := a.Bank.Exact(r.Space, r.Text)
+	e, ok, err := a.Bank.ExactUnder(r.Space, r.Text, r.under)
 	if err != nil {
 		p.without("the bank", err)
 	}
@@ -112,7 +110,7 @@ func (a *Asker) matchBank(r request, vector []float32, repeat []candidate) []can
 		return nil
 	}
 	var near []candidate
-	for _, c := range a.Bank.Match(r.Space, vector, a.Embedder.Info().Fingerprint, r.settings.least(), nearest) {
+	for _, c := range a.Bank.MatchUnder(r.Space, r.under, vector, a.Embedder.Info().Fingerprint, r.settings.least(), nearest) {
 		if len(repeat) == 0 || repeat[0].Entry.ID != c.Entry.ID {
 			near = append(near, candidate{Candidate: c})
 		}
@@ -190,7 +188,7 @@ func (a *Asker) judge(r request, found retrieved, c *candidate, p *progress) {
 		p.without("the evidence of a stored answer", err)
 	}
 	ask := qabank.Ask{
-		Question: r.Text, Exact: c.exact, Settings: r.mark, Threshold: r.settings.least(), MaxAge: r.MaxAge,
+		Question: r.Text, Exact: c.exact, Settings: r.mark, Under: r.under, Threshold: r.settings.least(), MaxAge: r.MaxAge,
 		Now: a.Now(), Guard: r.settings.Guard, Versions: map[percached.ChunkID]uint64{},
 	}
 	for _, ch := range evidence {
@@ -246,7 +244,7 @@ func (a *Asker) compare(ctx context.Context, r request, found retrieved, candida
 func (a *Asker) decide(r request, found retrieved, c *candidate) {
 	test := qabank.Test{Name: testLikeness, Passed: true, Detail: "the wordings differ in nothing"}
 	if !c.proven {
-		d := a.Bank.Decide(r.Space, c.score, found.vector, r.settings.MaxWrong)
+		d := a.Bank.Decide(r.Space, c.score, found.vector(), r.settings.MaxWrong)
 		test.Passed, test.Detail = d.Serve, d.Why
 	}
 	c.tests, c.servable = append(c.tests, test), test.Passed
@@ -272,7 +270,7 @@ func (r request) pair(found retrieved, candidates []candidate, i int) likeness.P
 	c := candidates[i]
 	pair := likeness.Pair{
 		Asked: likeness.Question{Text: r.Text}, Stored: likeness.Question{Text: c.Entry.Question},
-		Similarity: c.Similarity, Answer: c.Entry.Answer, Rest: 1,
+		Similarity: c.Similarity, Answer: r.claims(c.Entry.Answer), Rest: 1,
 	}
 	for _, ch := range found.best(r.settings.K) {
 		pair.Asked.Chunks = append(pair.Asked.Chunks, ch.ID)
@@ -281,7 +279,7 @@ func (r request) pair(found retrieved, candidates []candidate, i int) likeness.P
 		pair.Stored.Chunks = append(pair.Stored.Chunks, e.Chunk)
 	}
 	for j, o := range candidates {
-		if j != i && o.Answered && !likeness.SameAnswer(o.Entry.Answer, c.Entry.Answer, r.Text) {
+		if j != i && o.Answered && !r.sameAnswer(o.Entry.Answer, c.Entry.Answer) {
 			pair.Second = max(pair.Second, o.Similarity)
 		}
 	}

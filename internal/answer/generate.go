@@ -25,6 +25,7 @@ type lentSlices struct {
 type madeSlices struct {
 	request qkvtree.Request
 	slices  []*percached.Slice
+	before  int // of the slices are not those of chunks
 }
 
 // treeRequest names the segments of a prompt to the tree.
@@ -81,7 +82,9 @@ func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent l
 	defer lent.release()
 	if plan.empty() { // a model would make something up
 		text := strings.TrimSpace(refusal)
-		p.piece(text)
+		if r.Grammar == "" { // else it is no text of the grammar, and not sent as one
+			p.piece(text)
+		}
 		return Answer{Text: text, Refused: true, Outcome: Miss}, madeSlices{}, nil
 	}
 	if r.prefills() && lent.slices == nil {
@@ -102,7 +105,7 @@ func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent l
 	}
 	var made madeSlices
 	if stored != nil {
-		made = madeSlices{a.treeRequest(r, plan), make([]*percached.Slice, len(plan.nodes))}
+		made = madeSlices{a.treeRequest(r, plan), make([]*percached.Slice, len(plan.nodes)), plan.before()}
 		copy(made.slices, res.Slices)
 	}
 	answer := Answer{Tokens: Tokens{Prompt: res.Usage.Prompt, Reused: res.Usage.Reused, Computed: res.Usage.Computed, Generated: res.Usage.Generated}}
@@ -113,7 +116,7 @@ func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent l
 	answer.Tokens.Attended = attended
 	answer.Chunks.All = len(plan.chunks)
 	for i, s := range stored {
-		if s != nil && i > 0 {
+		if s != nil && i >= plan.before() {
 			answer.Chunks.Stored++
 			answer.Loaded = append(answer.Loaded, plan.nodes[i].Chunk)
 		}
@@ -149,6 +152,9 @@ func (a *Asker) runEngine(ctx context.Context, r request, prompt percached.Promp
 		return a.prefill(ctx, prompt)
 	}
 	prompt.MaxTokens = r.maxTokens
+	if r.Grammar != "" { // it alone ends the answer
+		prompt.Grammar, prompt.Stop, prompt.EndLoops = r.Grammar, nil, false
+	}
 	t := trimmer{to: p.piece}
 	res, err := a.Engine.Generate(ctx, prompt, t.piece)
 	if err != nil && errors.Is(context.Cause(ctx), errNobody) && a.Observer.Stopped != nil {

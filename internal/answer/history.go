@@ -39,6 +39,11 @@ type Record struct {
 	Outcome  Outcome             `json:"outcome"`
 	Chunks   []percached.ChunkID `json:"chunks"` // that the answer rests on
 	Took     time.Duration       `json:"took_ns"`
+	// Answer, Memory and Wrong are kept only if trajectories are. Memory says whether facts
+	// about the user were needed; nil: the space had none. Wrong: a user said so.
+	Answer string `json:"answer,omitempty"`
+	Memory *bool  `json:"memory,omitempty"`
+	Wrong  bool   `json:"wrong,omitempty"`
 	// Number identifies a record that Since returned, for Has.
 	Number uint64 `json:"-"`
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/qabank"
 )
 
 // cursorName is the maximum length of a cursor's name, in bytes.
@@ -66,6 +67,34 @@ func (h *History) Has(space string, n uint64) (bool, error) {
 	}
 	_, there := slices.BinarySearchFunc(p.keys, n, func(k []byte, n uint64) int { return cmp.Compare(number(k), n) })
 	return there, nil
+}
+
+// MarkWrong records that a user called the answer to a question wrong, in the latest record
+// of the question that keeps an answer. It does nothing if there is none.
+func (h *History) MarkWrong(space, question string) error {
+	const op = "answer.History.MarkWrong"
+	h.write.Lock()
+	defer h.write.Unlock()
+	p, err := h.past(space)
+	if err == nil {
+		err = h.save(space, p)
+	}
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	return fault.Wrap(op, h.db.Update(func(tx *kv.Tx) error {
+		for _, k := range slices.Backward(p.keys) {
+			r, whole, err := readRecord(tx, k)
+			if err != nil {
+				return err
+			}
+			if whole && r.Answer != "" && qabank.Normalise(r.Question) == qabank.Normalise(question) {
+				r.Wrong = true
+				return putRecord(tx, k, r)
+			}
+		}
+		return nil
+	}))
 }
 
 // Advance moves a cursor to the number that Since returned, never back. The move is
@@ -208,12 +237,8 @@ func (h *History) store(space string, p *past, rs []Record) error {
 	keys, next := slices.Clone(p.keys), p.next
 	err := h.db.Update(func(tx *kv.Tx) error {
 		for _, r := range rs {
-			v, err := json.Marshal(r)
-			if err != nil {
-				return fault.New(fault.Internal, "answer.History", "%w", err)
-			}
 			k := binary.BigEndian.AppendUint64(slices.Clone(prefix), next)
-			if err := tx.Set(k, append([]byte{historyVersion}, v...)); err != nil {
+			if err := putRecord(tx, k, r); err != nil {
 				return err
 			}
 			keys, next = append(keys, k), next+1
@@ -234,6 +259,14 @@ func (h *History) store(space string, p *past, rs []Record) error {
 	}
 	p.keys, p.next = keys, next
 	return nil
+}
+
+func putRecord(tx *kv.Tx, key []byte, r Record) error {
+	v, err := json.Marshal(r)
+	if err != nil {
+		return fault.New(fault.Internal, "answer.History", "%w", err)
+	}
+	return tx.Set(key, append([]byte{historyVersion}, v...))
 }
 
 func historyKey(kind byte, space string) []byte {

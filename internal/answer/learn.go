@@ -8,7 +8,6 @@ import (
 	"github.com/percached/percached/qabank"
 
 	"github.com/percached/percached/qabank/gate"
-	"github.com/percached/percached/qabank/likeness"
 )
 
 // check is what the gate may learn from the best stored answer that was not served: whether
@@ -29,7 +28,7 @@ func (c candidate) check(r request, found retrieved) qabank.Check {
 		chunks[i] = e.Chunk
 	}
 	return qabank.Check{
-		Asked: qabank.NewID(r.Space, r.Text), Entry: c.Entry.ID, Made: c.Made, Seen: found.seq, Score: c.score, Vector: found.vector, Chunks: chunks,
+		Asked: r.entry(), Entry: c.Entry.ID, Made: c.Made, Seen: found.seq, Score: c.score, Vector: found.vector(), Chunks: chunks,
 	}
 }
 
@@ -39,7 +38,7 @@ func (a *Asker) learn(ctx context.Context, r request, d draft, p *progress) {
 	if !r.banked || d.Finish.Failed() || !d.Grounded || r.prefills() {
 		return
 	}
-	checks := a.Bank.Pending(r.Space, qabank.NewID(r.Space, r.Text))
+	checks := a.Bank.Pending(r.Space, r.entry())
 	if d.considered != nil {
 		checks = append(checks, *d.considered)
 	}
@@ -49,7 +48,7 @@ func (a *Asker) learn(ctx context.Context, r request, d draft, p *progress) {
 		if err != nil || !e.Answered || e.Stale || !e.Made.Equal(c.Made) || slices.ContainsFunc(d.rests, newer) {
 			continue // the two answers rest on different documents
 		}
-		right := e.Refused == d.Refused && (d.Refused || likeness.SameAnswer(e.Answer, d.Text, r.Text))
+		right := e.Refused == d.Refused && (d.Refused || r.sameAnswer(e.Answer, d.Text))
 		if err := a.Bank.Learn(ctx, r.Space, c, right); err != nil {
 			p.without("the gate", err)
 		} else if c.Served && a.Observer.Checked != nil {

@@ -16,8 +16,9 @@ import (
 // to answer from.
 type promptPlan struct {
 	prompt    percached.Prompt
-	chunks    []rankedChunk  // of segments 1, 2, ..., or of the one text
-	nodes     []qkvtree.Node // of the instructions and of each chunk
+	talk      talk
+	chunks    []rankedChunk
+	nodes     []qkvtree.Node // of each segment but the question: the instructions, the conversation, each chunk
 	citations []Citation
 }
 
@@ -28,7 +29,11 @@ type rankedChunk struct {
 	segment percached.Segment
 }
 
-func (p *promptPlan) empty() bool { return len(p.chunks) == 0 }
+// empty says that there is nothing to answer from.
+func (p *promptPlan) empty() bool { return len(p.chunks) == 0 && !p.talk.tells }
+
+// before counts the nodes before the chunks.
+func (p *promptPlan) before() int { return len(p.nodes) - len(p.chunks) }
 
 // used returns the chunks of the prompt, best first.
 func (p *promptPlan) used() []percached.Chunk {
@@ -42,7 +47,7 @@ func (p *promptPlan) used() []percached.Chunk {
 
 // plan plans the request's prompt and sends its citations.
 func (a *Asker) plan(r request, chunks []percached.Chunk, p *progress) (promptPlan, error) {
-	if len(chunks) == 0 {
+	if len(chunks) == 0 && !r.tells {
 		return promptPlan{citations: []Citation{}}, nil
 	}
 	plan, err := planPrompt(a.Engine, r.Question, r.settings, r.priority(), chunks)
@@ -70,16 +75,15 @@ func planPrompt(e tokenizer, q Question, s Settings, priority percached.Priority
 	if s.Order == percached.Canonical {
 		slices.SortStableFunc(chunks, func(a, b rankedChunk) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	}
-	segments, err := promptSegments(e, q, s, chunks)
+	laid, err := layPrompt(e, q, s, chunks)
 	if err != nil {
 		return promptPlan{}, err
 	}
 	info := e.Info()
-	system, question := segments[0], segments[len(segments)-1]
-	room := info.Context - s.MaxTokens - len(system.Tokens) - len(question.Tokens)
+	room := info.Context - s.MaxTokens - laid.tokens() // beside the chunks
 	var fitting []rankedChunk
 	for i, c := range chunks {
-		c.segment = segments[i+1]
+		c.segment = laid.chunks[i]
 		if s.Placement == percached.Parallel && slices.ContainsFunc(fitting, c.sameTokens) {
 			continue // two branches of the same tokens would count twice
 		}
@@ -92,24 +96,32 @@ func planPrompt(e tokenizer, q Question, s Settings, priority percached.Priority
 		fitting = slices.Delete(fitting, worst, worst+1)
 	}
 	if s.Whole {
-		return planWhole(e, s, priority, system, question, fitting)
+		return planWhole(e, s, priority, laid, fitting)
 	}
-	plan := newPlan(info, s, priority, system, fitting)
+	plan := newPlan(info, s, priority, laid, fitting)
 	for _, c := range fitting {
 		plan.prompt.Segments = append(plan.prompt.Segments, c.segment)
 	}
-	plan.prompt.Segments = append(plan.prompt.Segments, question)
+	plan.prompt.Segments = append(plan.prompt.Segments, laid.question)
 	return plan, nil
 }
 
-func newPlan(info percached.ModelInfo, s Settings, priority percached.Priority, system percached.Segment, chunks []rankedChunk) promptPlan {
+func newPlan(info percached.ModelInfo, s Settings, priority percached.Priority, laid laidPrompt, chunks []rankedChunk) promptPlan {
 	plan := promptPlan{
 		prompt: percached.Prompt{
 			Priority: priority, Placement: s.Placement, Planes: s.Planes, MaxTokens: s.MaxTokens, Stop: info.Chat.Stop, EndLoops: true,
-			Segments: []percached.Segment{system},
+			Segments: laid.first(),
 		},
+		talk:   laid.talk,
 		chunks: chunks,
-		nodes:  []qkvtree.Node{{Tokens: system.Tokens}},
+		nodes:  []qkvtree.Node{{Tokens: laid.system.Tokens}},
+	}
+	for i, of := range laid.lead {
+		node := qkvtree.Node{Tokens: of.Tokens, Chunk: laid.talk.id, Turn: true}
+		if i == 0 && laid.talk.instructed { // documents and conversations end, they stay
+			node.Chunk = percached.ChunkID{}
+		}
+		plan.nodes = append(plan.nodes, node)
 	}
 	for _, c := range chunks {
 		plan.nodes = append(plan.nodes, qkvtree.Node{Tokens: c.segment.Tokens, Chunk: c.ID})
@@ -133,21 +145,21 @@ func worstChunk(chunks []rankedChunk) int {
 
 // planWhole makes one segment of the prompt. It holds the same chunks as separate
 // segments would; if the one text takes more tokens than they, it loses the worst.
-func planWhole(e tokenizer, s Settings, priority percached.Priority, system, question percached.Segment, chunks []rankedChunk) (promptPlan, error) {
+func planWhole(e tokenizer, s Settings, priority percached.Priority, laid laidPrompt, chunks []rankedChunk) (promptPlan, error) {
 	info := e.Info()
 	for {
-		segments := []percached.Segment{system}
+		segments := laid.first()
 		for _, c := range chunks {
 			segments = append(segments, c.segment)
 		}
-		whole := joinSegments(append(segments, question))
+		whole := joinSegments(append(segments, laid.question))
 		tokens, err := e.Tokenize([]percached.Segment{whole})
 		if err != nil {
 			return promptPlan{}, err
 		}
 		whole.Tokens = tokens[0]
 		if len(whole.Tokens)+s.MaxTokens <= info.Context || len(chunks) == 0 {
-			plan := newPlan(info, s, priority, system, chunks)
+			plan := newPlan(info, s, priority, laid, chunks)
 			plan.prompt.Segments = []percached.Segment{whole}
 			return plan, nil
 		}
@@ -172,52 +184,91 @@ func joinSegments(segments []percached.Segment) percached.Segment {
 	return one
 }
 
-// promptSegments makes the segments of a prompt of all these chunks, with their tokens,
-// and with as many earlier turns as fit the context beside the chunks.
-func promptSegments(e tokenizer, q Question, s Settings, chunks []rankedChunk) ([]percached.Segment, error) {
+// laidPrompt is a prompt's segments with their tokens, in order.
+type laidPrompt struct {
+	talk     talk
+	system   percached.Segment
+	lead     []percached.Segment // of the conversation
+	chunks   []percached.Segment
+	question percached.Segment
+}
+
+// first returns the segments before the chunks.
+func (l *laidPrompt) first() []percached.Segment {
+	return slices.Concat([]percached.Segment{l.system}, l.lead)
+}
+
+// tokens counts the tokens beside the chunks.
+func (l *laidPrompt) tokens() int {
+	n := len(l.question.Tokens)
+	for _, s := range l.first() {
+		n += len(s.Tokens)
+	}
+	return n
+}
+
+// layPrompt makes the segments of a prompt of all these chunks. The conversation's window is
+// half the context, or half as long as often as it takes for everything to fit.
+func layPrompt(e tokenizer, q Question, s Settings, chunks []rankedChunk) (laidPrompt, error) {
 	texts := make([]string, len(chunks))
 	for i, c := range chunks {
 		texts[i] = c.Rendered()
 	}
 	info := e.Info()
-	for turns := q.boundedTurns(); ; turns-- {
-		segments := s.promptSegments(info.Chat, texts, &q, turns)
+	for window := windowOf(info); ; window /= 2 {
+		if window == 0 {
+			q.Earlier, q.summary = nil, ""
+		}
+		t := q.talkOf(window)
+		segments := s.promptSegments(info.Chat, texts, &q, t)
 		tokens, err := e.Tokenize(segments)
 		if err != nil {
-			return nil, err
+			return laidPrompt{}, err
 		}
 		sum := s.MaxTokens
 		for i := range segments {
 			segments[i].Tokens = tokens[i]
 			sum += len(tokens[i])
 		}
-		if sum <= info.Context || turns == 0 {
-			return segments, nil
+		if sum > info.Context && window > 0 {
+			continue
 		}
+		rest := segments[1 : len(segments)-1]
+		return laidPrompt{
+			talk: t, system: segments[0], lead: rest[:len(t.lead)], chunks: rest[len(t.lead):], question: segments[len(segments)-1],
+		}, nil
 	}
 }
 
 // promptSegments makes the segments of a prompt without their tokens. With a task, the
 // question follows the task and the model's reply is begun for it, so that the model
 // answers and does not continue a text. A model with turns gets parallel chunks as
-// quotations; sequential chunks it reads better without.
-func (s Settings) promptSegments(chat percached.ChatFormat, chunks []string, q *Question, turns int) []percached.Segment {
-	if s.Task == "" {
-		return chat.Ask(s.Instructions, chunks, q.promptText(turns, false))
+// quotations; sequential chunks it reads better without. The client's instructions and the
+// conversation stand before the chunks: so their tensors are reused whatever the chunks are,
+// and those of chunks too in parallel placement.
+func (s Settings) promptSegments(chat percached.ChatFormat, chunks []string, q *Question, t talk) []percached.Segment {
+	if s.Task != "" && !chat.Plain() && s.Placement == percached.Parallel {
+		chunks = quoted(chunks)
 	}
-	if chat.Plain() {
+	task, question := s.Task, t.recalled+q.promptText(s.Task != "")
+	switch {
+	case s.Task == "":
+	case chat.Plain():
 		chat.Question = "\n\n"
-	} else {
+	default:
 		chat.Answer += "Answer:"
-		if s.Placement == percached.Parallel {
-			chunks = quoted(chunks)
+	}
+	if task != "" {
+		if s.Instructions != instructions || q.Instructions != "" { // they may want more than a sentence
+			task = freeTask
 		}
+		question = task + "\n" + question
 	}
-	task := s.Task
-	if s.Instructions != instructions || q.Instructions != "" { // they may want more than a sentence
-		task = freeTask
+	segments := chat.Ask(s.Instructions, slices.Concat(t.lead, chunks), question)
+	for i := range t.lead {
+		segments[1+i].Kind = percached.KindTurn
 	}
-	return chat.Ask(s.Instructions, chunks, task+"\n"+q.promptText(turns, true))
+	return segments
 }
 
 // quoted marks each chunk as a quotation.

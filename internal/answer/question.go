@@ -19,11 +19,8 @@ const (
 	maxTurns        = 1000
 )
 
-// Bounds of the earlier turns in the prompt, in bytes.
-const (
-	promptTurns = 4 << 10 // of all turns
-	promptTurn  = 1 << 10 // of one turn; the rest is left out
-)
+// promptTurn is how many bytes of one turn the prompt contains; the rest is left out.
+const promptTurn = 1 << 10
 
 // questionMark precedes a question that stands behind others.
 const questionMark = "Question: "
@@ -43,12 +40,21 @@ type Question struct {
 	// FollowsUp says that the question leans on earlier turns: the bank has no part in
 	// its answer.
 	FollowsUp bool
-	// Earlier are the turns of the conversation before the question, oldest first, and
-	// Instructions those of the client, beside the service's own. Both stand in the
-	// prompt before the question, as text: the latest turns, as many as fit. With
-	// either, the bank has no part in the answer.
-	Earlier      []Turn
+	// Earlier are the turns of the conversation before the question, oldest first. A
+	// question that surely leans on none, or on what can be put in its place, is answered
+	// without them. Else the latest stand in the prompt before the chunks (see talk), and
+	// the bank has no part in the answer.
+	Earlier []Turn
+	// Conversation, unless zero, is the stored conversation that the question belongs to.
+	// Its turns are Earlier, and the question and its answer are added to it.
+	Conversation percached.ChunkID
+	// Instructions are those of the client, beside the service's own. They stand in the
+	// prompt before the chunks, and their tensors are stored like a chunk's. The bank
+	// serves only what was answered under the same.
 	Instructions string
+	// Grammar, in GBNF, is what the answer must be a text of: JSON. The bank keeps answers
+	// of different grammars apart. Only the values of the JSON must stand in the documents.
+	Grammar string
 	// MaxTokens bounds the answer below the service's own bound; 0: no further bound. A
 	// stored answer is returned whole.
 	MaxTokens int
@@ -56,6 +62,14 @@ type Question struct {
 	Settings percached.Settings
 	// MaxAge, unless zero, is the age beyond which a stored answer is not served.
 	MaxAge time.Duration
+
+	asked   string              // what the client asked, if Text is what it was understood as
+	tells   bool                // something that the user stated in Earlier may have the answer
+	summary string              // of the turns that the window no longer holds
+	read    uint64              // the space's count of changes when the conversation was read
+	said    []percached.ChunkID // that the conversation's turns rest on
+	// instructed says that the instructions are those of the stored conversation.
+	instructed bool
 }
 
 // Turn is one message of the conversation before the question.
@@ -105,14 +119,22 @@ func (q *Question) check() error {
 
 // standsAlone says that nothing but the documents shapes the answer.
 func (q *Question) standsAlone() bool {
-	return !q.FollowsUp && len(q.Earlier) == 0 && q.Instructions == "" && !qabank.FollowUp(q.Text)
+	return !q.FollowsUp && len(q.Earlier) == 0 && !qabank.FollowUp(q.Text)
 }
 
-// searchText is what is embedded and searched for: the question, preceded by earlier
-// questions of the user as long as they lean on still earlier ones.
-func (q *Question) searchText() string {
-	text, leans := q.Text, qabank.FollowUp(q.Text)
-	for i := len(q.Earlier) - 1; i >= 0 && leans; i-- {
+// searchTexts are embedded and searched for: the question, and before it, if it has earlier
+// turns, the question preceded by the user's earlier ones as long as they lean on still
+// earlier ones.
+func (q *Question) searchTexts() []string {
+	if whole := q.wholeText(); whole != q.Text {
+		return []string{whole, q.Text}
+	}
+	return []string{q.Text}
+}
+
+func (q *Question) wholeText() string {
+	text, leaning := q.Text, len(q.Earlier) > 0 && leans(q.Text)
+	for i := len(q.Earlier) - 1; i >= 0 && leaning; i-- {
 		t := q.Earlier[i]
 		if t.Role != RoleUser {
 			continue
@@ -120,38 +142,18 @@ func (q *Question) searchText() string {
 		if len(t.Text)+len(text) > maxQuestion {
 			break
 		}
-		text, leans = t.Text+"\n"+text, qabank.FollowUp(t.Text)
+		text, leaning = t.Text+"\n"+text, leans(t.Text)
 	}
 	return text
 }
 
-// promptText is the question in the prompt, preceded by the client's instructions and by
-// so many of the latest turns. The question is marked as one if marked is set or turns
-// precede it.
-func (q *Question) promptText(turns int, marked bool) string {
-	var b strings.Builder
-	if q.Instructions != "" {
-		b.WriteString(q.Instructions + "\n\n")
+// promptText is the question in the prompt, marked as one if marked is set or turns precede
+// it.
+func (q *Question) promptText(marked bool) string {
+	if marked || len(q.Earlier) > 0 {
+		return questionMark + q.Text
 	}
-	for _, t := range q.Earlier[len(q.Earlier)-turns:] {
-		b.WriteString(t.promptText())
-	}
-	if marked || turns > 0 {
-		b.WriteString(questionMark)
-	}
-	b.WriteString(q.Text)
-	return b.String()
-}
-
-// boundedTurns is how many of the latest turns the prompt may have at most.
-func (q *Question) boundedTurns() int {
-	left := promptTurns
-	for i := len(q.Earlier) - 1; i >= 0; i-- {
-		if left -= len(q.Earlier[i].promptText()); left < 0 {
-			return len(q.Earlier) - 1 - i
-		}
-	}
-	return len(q.Earlier)
+	return q.Text
 }
 
 func (t *Turn) promptText() string {
@@ -166,7 +168,7 @@ func (t *Turn) promptText() string {
 	if t.Role == RoleUser {
 		return questionMark + text + "\n"
 	}
-	return "Answer: " + text + "\n\n"
+	return "Answer: " + text + "\n"
 }
 
 // Listener receives an answer while it is made. Any func may be nil. A slow listener
@@ -206,7 +208,10 @@ type Answer struct {
 	Tokens Tokens
 	Finish percached.Finish
 	Drafts []percached.DraftUse
+	Memory *Memory // nil: the space has no facts about the user
 	Times  Times
+
+	UnderstoodAs string // the question that was answered, if it is not the one asked
 
 	Entry   qabank.ID           // of the bank: served, or stored
 	Loaded  []percached.ChunkID // chunks whose tensors were stored

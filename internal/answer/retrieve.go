@@ -22,17 +22,26 @@ const (
 type retrieved struct {
 	seq      uint64            // the space's count of changes that the question is answered at
 	seen     uint64            // the latest change that the search covered
-	vector   []float32         // of the question; nil: words alone decide
+	vectors  [][]float32       // of the search texts; none: words alone decide
 	chunks   []percached.Chunk // best first
 	searched bool
+	memory   Consulted
+}
+
+// vector is that of the first search text; nil: there is none.
+func (f retrieved) vector() []float32 {
+	if len(f.vectors) == 0 {
+		return nil
+	}
+	return f.vectors[0]
 }
 
 // best returns the n best chunks, or as many as there are.
 func (f retrieved) best(n int) []percached.Chunk { return f.chunks[:min(len(f.chunks), n)] }
 
-// embed computes the question's vector. If the embedder fails, words alone decide.
-func (a *Asker) embed(ctx context.Context, r request, p *progress) ([]float32, error) {
-	texts := []string{r.searchText()}
+// embed computes the vectors of the search texts. If the embedder fails, words alone decide.
+func (a *Asker) embed(ctx context.Context, r request, p *progress) ([][]float32, error) {
+	texts := r.searchTexts()
 	var vectors [][]float32
 	var err error
 	if r.work == nil {
@@ -47,8 +56,8 @@ func (a *Asker) embed(ctx context.Context, r request, p *progress) ([]float32, e
 		return nil, err
 	case err != nil:
 		p.without("the embedder", err)
-	case len(vectors) == 1:
-		return vectors[0], nil
+	case len(vectors) == len(texts):
+		return vectors, nil
 	}
 	return nil, nil
 }
@@ -93,12 +102,62 @@ func (a *Asker) retrieve(ctx context.Context, r request, found retrieved, p *pro
 		p.notes = append(p.notes, "the vectors of this space belong to another embedding model, so the search used words alone; run percached reindex")
 	}
 	found.seen = min(found.seq, st.Seq) // read before the search, which may miss what comes in meanwhile
-	chunks, err := a.search(ctx, r.Space, r.searchText(), found.vector, max(r.settings.K, r.settings.KRefresh))
-	if err != nil {
-		return found, err
+	n := max(r.settings.K, r.settings.KRefresh)
+	found.memory = a.consult(r.Space, r.wholeText(), r.settings)
+	var all [][]percached.Chunk
+	for i, text := range r.searchTexts() {
+		var vector []float32
+		if i < len(found.vectors) {
+			vector = found.vectors[i]
+		}
+		chunks, err := a.searchWith(ctx, r.Space, text, vector, r.settings.K, n, found.memory)
+		if err != nil {
+			return found, err
+		}
+		all = append(all, chunks)
 	}
-	found.chunks, found.searched = chunks, true
+	found.chunks, found.searched = interleave(all, n), true
 	return found, nil
+}
+
+// interleave takes the best of each list in turn, n in all.
+func interleave(lists [][]percached.Chunk, n int) (out []percached.Chunk) {
+	seen := map[percached.ChunkID]bool{}
+	for i := range n {
+		for _, l := range lists {
+			if i < len(l) && !seen[l[i].ID] && len(out) < n {
+				seen[l[i].ID] = true
+				out = append(out, l[i])
+			}
+		}
+	}
+	return out
+}
+
+// Find searches a space for the passages nearest to a text, at most n, best first. If the
+// embedder fails, words alone decide.
+func (a *Asker) Find(ctx context.Context, caller, space, text string, n int) ([]Citation, error) {
+	const op = "answer.Find"
+	chunks, err := a.findChunks(ctx, caller, space, text, n)
+	found := make([]Citation, len(chunks))
+	for i, c := range chunks {
+		found[i] = citation(c)
+	}
+	return found, fault.Wrap(op, err)
+}
+
+// findChunks embeds a text and searches for it. If the embedder fails, words alone decide.
+func (a *Asker) findChunks(ctx context.Context, caller, space, text string, n int) ([]percached.Chunk, error) {
+	vectors, err := a.Embed(ctx, caller, []string{text})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case fault.KindOf(err) == fault.Overloaded:
+		return nil, err
+	case err != nil || a.standing(space).EmbedderStale:
+		vectors = [][]float32{nil}
+	}
+	return a.search(ctx, space, text, vectors[0], n)
 }
 
 // standing returns what a search of a space covers. If that is unknown, no answer is
@@ -121,12 +180,16 @@ func (a *Asker) searchStored(ctx context.Context, space string, e qabank.Entry, 
 			vector = vs[0]
 		}
 	}
-	return a.search(ctx, space, e.Question, vector, max(set.K, set.KRefresh))
+	return a.searchWith(ctx, space, e.Question, vector, set.K, max(set.K, set.KRefresh), a.consult(space, e.Question, set))
 }
 
 // search returns the n best chunks for a question that still exist.
 func (a *Asker) search(ctx context.Context, space, text string, vector []float32, n int) ([]percached.Chunk, error) {
-	hits, err := a.Searcher.Search(ctx, retrieval.Query{Space: space, Text: text, Vector: vector, K: n + spareHits})
+	return a.searchQuery(ctx, retrieval.Query{Space: space, Text: text, Vector: vector, K: n + spareHits}, n)
+}
+
+func (a *Asker) searchQuery(ctx context.Context, q retrieval.Query, n int) ([]percached.Chunk, error) {
+	hits, err := a.Searcher.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +197,7 @@ func (a *Asker) search(ctx context.Context, space, text string, vector []float32
 	for i, h := range hits {
 		ids[i] = h.Chunk
 	}
-	return a.readChunks(space, ids, n)
+	return a.readChunks(q.Space, ids, n)
 }
 
 // readChunks reads the first n of these chunks that still exist. A damaged chunk is left

@@ -37,8 +37,11 @@ type Settings struct {
 	Order     percached.Order
 	Placement percached.Placement
 	Planes    percached.Planes
-	Whole     bool // tokenize instructions and chunks as one text: no tensors, sequential only
-	MaxTokens int  // of an answer
+	Memory    bool // questions use facts about the user only if they need them
+	// Trajectories says that the history also keeps answers and decisions.
+	Trajectories bool
+	Whole        bool // tokenize instructions and chunks as one text: no tensors, sequential only
+	MaxTokens    int  // of an answer
 	// Retrieval names the search method. Answers over chunks that another method found
 	// are not served.
 	Retrieval string
@@ -74,7 +77,7 @@ const promptVersion = 1
 func Default() Settings {
 	return Settings{
 		Threshold: 0.85, Guard: true, MaxWrong: 0.01, Bank: true, Tensors: true, Drafts: true, K: 3, KRefresh: 3,
-		Order: percached.Relevance, MaxTokens: 256, Instructions: instructions,
+		Order: percached.Relevance, MaxTokens: 256, Memory: true, Instructions: instructions,
 	}
 }
 

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,8 +40,8 @@ func TestTask(t *testing.T) {
 		taskless.Placement = tc.placement
 		set.Task, set.Placement = tc.task, tc.placement
 		q := &Question{Text: "Who?"}
-		segments := set.promptSegments(tc.chat, []string{chunk}, q, 0)
-		without := Default().promptSegments(tc.chat, nil, q, 0)
+		segments := set.promptSegments(tc.chat, []string{chunk}, q, talk{})
+		without := Default().promptSegments(tc.chat, nil, q, talk{})
 		if got := text(segments[2]); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.chat.Name, got, tc.want)
 		}
@@ -64,15 +65,19 @@ func TestTaskBesideInstructions(t *testing.T) {
 	for _, tc := range []struct {
 		set  Settings
 		q    Question
-		want string
+		want []string // behind the service's instructions
 	}{
-		{own, Question{Text: "Why?"}, DefaultTask + "\nQuestion: Why?"},
-		{others, Question{Text: "Why?"}, freeTask + "\nQuestion: Why?"},
-		{own, Question{Text: "Why?", Instructions: "In French."}, freeTask + "\nIn French.\n\nQuestion: Why?"},
-		{own, Question{Text: "Why?", Earlier: turns}, DefaultTask + "\nQuestion: Who came?\nAnswer: Ana.\n\nQuestion: Why?"},
+		{own, Question{Text: "Why?"}, []string{DefaultTask + "\nQuestion: Why?"}},
+		{others, Question{Text: "Why?"}, []string{freeTask + "\nQuestion: Why?"}},
+		{own, Question{Text: "Why?", Instructions: " In French.\n"}, []string{"In French.\n\n", freeTask + "\nQuestion: Why?"}},
+		{own, Question{Text: "Why?", Earlier: turns}, []string{"Question: Who came?\nAnswer: Ana.\n\n", DefaultTask + "\nQuestion: Why?"}},
 	} {
-		segments := tc.set.promptSegments(percached.ChatFormat{Name: "chatml"}, nil, &tc.q, len(tc.q.Earlier))
-		if got := segments[1].Texts[0].Text; got != tc.want {
+		segments := tc.set.promptSegments(percached.ChatFormat{Name: "chatml"}, nil, &tc.q, tc.q.talkOf(1<<12))
+		var got []string
+		for _, s := range segments[1:] {
+			got = append(got, s.Texts[0].Text)
+		}
+		if !slices.Equal(got, tc.want) {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
 )
 
@@ -235,5 +237,44 @@ func TestObserver(t *testing.T) {
 	}
 	if asking != 0 || !slices.Equal(told, []answer.Outcome{answer.Miss, answer.AnswerHit}) {
 		t.Error(asking, told)
+	}
+}
+
+// A user learns that background work found another answer, until the answer is given.
+func TestChangedAnswer(t *testing.T) {
+	ctx := context.Background()
+	var told []qabank.ID
+	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
+		p.Observer.Changed = func(space string, id qabank.ID) { told = append(told, id) }
+	})
+	w.docs.put(budget)
+	first := w.asks(t, heron)
+	again := func(changed int) {
+		t.Helper()
+		w.now = w.now.Add(time.Hour)
+		if _, err := w.Work(ctx, answer.Work{Space: "s", Question: heron.Text, Again: true}); err != nil {
+			t.Fatal(err)
+		}
+		news, err := w.bank.PageChanged("s", qabank.ID{}, 10)
+		if err != nil || len(news) != changed || len(told) != changed {
+			t.Fatalf("%d entries are changed and %d were told, not %d: %v", len(news), len(told), changed, err)
+		}
+	}
+	again(0) // the same answer
+	w.docs.put("The budget of Heron rose: 51 thousand.")
+	again(1)
+	e, _, _ := w.bank.Exact("s", heron.Text)
+	if !e.Changed || e.ID != told[0] || e.Answer == first.Text {
+		t.Errorf("%+v, once %q", e, first.Text)
+	}
+	w.now = w.now.Add(time.Hour)
+	if a := w.asks(t, heron); a.Outcome != answer.AnswerHit {
+		t.Fatal(a.Outcome)
+	}
+	if news, err := w.bank.PageChanged("s", qabank.ID{}, 10); len(news) != 0 || err != nil {
+		t.Errorf("the user knows %+v; %v", news, err)
+	}
+	if e, _, _ := w.bank.Exact("s", heron.Text); e.Changed {
+		t.Error("still changed")
 	}
 }

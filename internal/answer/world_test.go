@@ -17,6 +17,7 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/conversation"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
@@ -133,7 +134,7 @@ func (s *fakeDocuments) Search(_ context.Context, q retrieval.Query) ([]retrieva
 				n++
 			}
 		}
-		if n > 0 && (s.upto == 0 || c.Version <= s.upto) {
+		if n > 0 && !q.Without[c.ID] && (s.upto == 0 || c.Version <= s.upto) {
 			hits = append(hits, retrieval.Hit{Chunk: c.ID, Version: c.Version, Score: float64(n)})
 		}
 	}
@@ -150,6 +151,7 @@ type world struct {
 	bank    *qabank.Bank
 	tree    *qkvtree.Tree
 	history *answer.History
+	talks   *conversation.Store
 	now     time.Time
 }
 
@@ -185,10 +187,13 @@ func newWorld(t *testing.T, set answer.Settings, o llmtest.Options, change func(
 	if w.history, err = answer.OpenHistory(meta, 10); err != nil {
 		t.Fatal(err)
 	}
+	if w.talks, err = conversation.Open(meta, func() time.Time { return w.now }); err != nil {
+		t.Fatal(err)
+	}
 	engine, embedder := llmtest.NewFake(o), llmtest.NewFakeEmbedder(llmtest.DefaultEmbedOptions())
 	t.Cleanup(func() { engine.Close(); embedder.Close() })
 	p := answer.Parts{
-		Knowledge: w.docs, Searcher: w.docs, Bank: w.bank, Tree: w.tree, Embedder: embedder, Engine: engine, History: w.history, Patience: time.Hour,
+		Knowledge: w.docs, Searcher: w.docs, Bank: w.bank, Tree: w.tree, Embedder: embedder, Engine: engine, History: w.history, Conversations: w.talks, Patience: time.Hour,
 		Unchecked: true, // this engine's words stand in no document
 		Now:       func() time.Time { return w.now }, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}

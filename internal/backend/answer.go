@@ -14,9 +14,13 @@ import (
 // wireAnswer converts an answer to the type of the interface.
 func wireAnswer(ids percached.PublicIDs, a answer.Answer) api.Answer {
 	out := api.Answer{
-		Answer: a.Text, Outcome: string(a.Outcome), Refused: a.Refused, Grounds: wireGrounds(a.Grounds), Citations: []api.Citation{},
+		Answer: a.Text, Outcome: string(a.Outcome), Refused: a.Refused, Grounds: wireGrounds(a.Grounds), UnderstoodAs: a.UnderstoodAs, Citations: []api.Citation{},
 		Gate:   api.Gate{Why: a.Gate.Why, Similarity: a.Gate.Similarity},
 		Chunks: api.Reuse(a.Chunks), Tokens: api.Tokens(a.Tokens), Finish: string(a.Finish), Times: map[string]float64{}, Notes: a.Notes,
+	}
+	if a.Memory != nil {
+		m := api.Memory(*a.Memory)
+		out.Memory = &m
 	}
 	if a.Entry != (qabank.ID{}) {
 		out.Entry = a.Entry.String()
@@ -113,6 +117,16 @@ func maxAge(seconds float64) time.Duration {
 func (b *Backend) ask(ctx context.Context, q api.AskRequest, l api.Listener) (api.Answer, error) {
 	asked := questionOf(q)
 	asked.Caller = api.Caller(ctx)
+	if q.Conversation != "" {
+		id, err := conversationID(q.Conversation)
+		if err != nil {
+			return api.Answer{}, err
+		}
+		asked.Conversation = percached.ChunkID(id)
+	}
+	if err := shape(&asked, q, b.Engine.Info().Chat.Tools); err != nil {
+		return api.Answer{}, err
+	}
 	ids, err := b.Knowledge.PublicIDs(q.Space)
 	if err != nil { // the asker counts the failed question
 		if _, failed := b.Asker.Ask(ctx, asked, answer.Listener{}); failed != nil {
@@ -151,6 +165,7 @@ func (b *Backend) recentQuestions(space string, n int) (api.Records, error) {
 func wireRecord(ids percached.PublicIDs, r answer.Record) api.Record {
 	return api.Record{
 		Asked: r.Asked, Question: r.Question, Outcome: string(r.Outcome), Chunks: ids.Chunks(r.Chunks), TookMS: wireMS(r.Took),
+		Answer: r.Answer, Memory: r.Memory, Wrong: r.Wrong,
 	}
 }
 

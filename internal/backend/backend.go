@@ -44,16 +44,21 @@ func (b *Backend) SetNode(n *node.Node, in *inbox.Inbox, rec *telemetry.Recorder
 // API returns the functions of the interface.
 func (b *Backend) API() api.Backend {
 	return api.Backend{
-		Ask: b.ask, Embed: b.Embed, About: b.aboutAll, Status: b.status,
+		Ask: b.ask, Complete: b.complete, Embed: b.Embed, About: b.aboutAll, Status: b.status,
 
 		Spaces: b.spaces, Space: b.space, CreateSpace: b.createSpace, ChangeSpace: b.changeSpace, DeleteSpace: b.deleteSpace,
 
 		Upload: b.upload, Uploads: b.uploads, UploadStatus: b.uploadStatus, CancelUpload: b.cancelUpload,
 		Documents: b.documents, Document: b.document, DeleteDocument: b.deleteDocument,
 
+		Facts: b.facts, AddFact: b.addFact, Fact: b.fact, ChangeFact: b.changeFact, DeleteFact: b.deleteFact,
+
 		History: b.history, ClearHistory: b.clearHistory,
 
-		Entries: b.entries, SearchEntries: b.SearchEntries, Entry: b.entry, DeleteEntry: b.deleteEntry, VetoEntry: b.vetoEntry,
+		Conversations: b.conversations, CreateConversation: b.createConversation, Conversation: b.conversation,
+		AddTurns: b.addTurns, DeleteConversation: b.deleteConversation,
+
+		SearchDocuments: b.searchDocuments, Entries: b.entries, SearchEntries: b.SearchEntries, Entry: b.entry, DeleteEntry: b.deleteEntry, VetoEntry: b.vetoEntry,
 		Export: b.export, Import: b.importLines, Gate: b.gate,
 
 		Cache: b.cache, LimitCache: b.limitCache, VerifyCache: b.verifyCache, ClearCache: b.clearCache,

@@ -144,7 +144,10 @@ func TestNotThere(t *testing.T) {
 		"none, forget":        func() error { _, err := b.DeleteDocument(ctx, api.DeleteRequest{InSpace: none}); return err },
 		"none, history":       func() error { _, err := b.History(ctx, api.Recent{InSpace: none, Limit: 1}); return err },
 		"none, clear history": func() error { _, err := b.ClearHistory(ctx, api.ClearHistoryRequest{InSpace: none}); return err },
-		"none, entries":       func() error { _, err := b.Entries(ctx, api.Page{InSpace: none, Limit: 1}); return err },
+		"none, entries": func() error {
+			_, err := b.Entries(ctx, api.EntryPage{Page: api.Page{InSpace: none, Limit: 1}})
+			return err
+		},
 		"none, search": func() error {
 			_, err := b.SearchEntries(ctx, api.EntrySearch{InSpace: none, Query: "a", Limit: 1})
 			return err

@@ -170,7 +170,7 @@ func (b *Backend) cancelUpload(_ context.Context, o api.OneUpload) (api.Nothing,
 func wireReceipt(r ingest.Receipt) api.Receipt {
 	return api.Receipt{
 		Documents: r.Documents, Chunks: r.Chunks, Vectors: r.Vectors, Indexed: r.Indexed, Slices: r.Slices, SliceBytes: r.Bytes,
-		Entries: r.Entries, History: r.History, Summaries: r.Summaries, Predictions: r.Predicted, CleanedUp: r.CleanedUp,
+		Entries: r.Entries, History: r.History, Summaries: r.Summaries, Predictions: r.Predicted, Turns: r.Turns, CleanedUp: r.CleanedUp,
 	}
 }
 
@@ -252,7 +252,7 @@ func (b *Backend) finishDeletion(ctx context.Context, o api.DeleteRequest, r ing
 	b.recorder.Metrics.Forgotten(out.Documents)
 	b.publish(api.EventForgotten, o.Space, map[string]any{
 		"documents": out.Documents, "chunks": out.Chunks, "slices": out.Slices, "slice_bytes": out.SliceBytes, "entries": out.Entries,
-		"history": out.History, "summaries": out.Summaries, "predictions": out.Predictions, "cleaned_up": out.CleanedUp,
+		"history": out.History, "summaries": out.Summaries, "predictions": out.Predictions, "turns": out.Turns, "cleaned_up": out.CleanedUp,
 	})
 	return out
 }

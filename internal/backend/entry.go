@@ -12,8 +12,8 @@ import (
 
 func wireEntry(ids percached.PublicIDs, e qabank.Entry) api.Entry {
 	out := api.Entry{
-		ID: e.ID.String(), Question: e.Question, Answer: e.Answer, Answered: e.Answered, Refused: e.Refused, Cut: e.Cut, Stale: e.Stale, StaleWhy: e.StaleWhy,
-		Origin: e.Origin, Evidence: []api.Evidence{}, Hits: e.Hits, Made: e.Made, Used: e.Used, Expires: e.Expires,
+		ID: e.ID.String(), Question: e.Question, Answer: e.Answer, Answered: e.Answered, Refused: e.Refused, Cut: e.Cut, Stale: e.Stale, StaleWhy: e.StaleWhy, Changed: e.Changed,
+		Origin: e.Origin, Under: e.Under, Evidence: []api.Evidence{}, Hits: e.Hits, Made: e.Made, Used: e.Used, Expires: e.Expires,
 	}
 	for _, ev := range e.Evidence {
 		out.Evidence = append(out.Evidence, api.Evidence{Chunk: ids.Chunk(ev.Chunk), Version: ev.Version})
@@ -22,7 +22,7 @@ func wireEntry(ids percached.PublicIDs, e qabank.Entry) api.Entry {
 }
 
 // entries returns a page of a space's stored answers, ordered by ID.
-func (b *Backend) entries(_ context.Context, p api.Page) (api.Entries, error) {
+func (b *Backend) entries(_ context.Context, p api.EntryPage) (api.Entries, error) {
 	space, limit, after := p.Space, p.Limit, p.After
 	out := api.Entries{Entries: []api.Entry{}}
 	ids, err := b.Knowledge.PublicIDs(space)
@@ -33,7 +33,11 @@ func (b *Backend) entries(_ context.Context, p api.Page) (api.Entries, error) {
 	if after != "" && from.UnmarshalText([]byte(after)) != nil {
 		return out, invalid("query:after", "must be the next of an earlier page")
 	}
-	found, err := b.Bank.Page(space, from, limit+1)
+	page := b.Bank.Page
+	if p.Changed {
+		page = b.Bank.PageChanged
+	}
+	found, err := page(space, from, limit+1)
 	for i, e := range found {
 		if i == limit {
 			out.Next = out.Entries[i-1].ID
@@ -120,7 +124,7 @@ func (b *Backend) vetoAnswer(ctx context.Context, space, name, asked string) err
 		return err
 	}
 	b.Scheduler.Changed(space) // the question needs a new answer
-	return nil
+	return b.History.MarkWrong(space, asked)
 }
 
 func (b *Backend) entry(_ context.Context, o api.OneEntry) (api.Entry, error) {

@@ -38,7 +38,7 @@ func TestEntries(t *testing.T) {
 	for _, limit := range []int{1, 2, 5, 6} {
 		var ids []string
 		for after := ""; ; {
-			page := given[api.Entries](t)(b.Entries(ctx, api.Page{InSpace: in, Limit: limit, After: after}))
+			page := given[api.Entries](t)(b.Entries(ctx, api.EntryPage{Page: api.Page{InSpace: in, Limit: limit, After: after}}))
 			for _, e := range page.Entries {
 				ids = append(ids, e.ID)
 			}
@@ -57,7 +57,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("limit %d: %s", limit, d)
 		}
 	}
-	_, err := b.Entries(ctx, api.Page{InSpace: in, Limit: 1, After: "x"})
+	_, err := b.Entries(ctx, api.EntryPage{Page: api.Page{InSpace: in, Limit: 1, After: "x"}})
 	wantFault(t, "a cursor", err, fault.Invalid, "query:after")
 
 	// The same question comes first, the others by similarity.
@@ -150,7 +150,7 @@ func TestImportByPublicIDs(t *testing.T) {
 	called := func(f *Backend) string {
 		ids := given[percached.PublicIDs](t)(f.Knowledge.PublicIDs(nodetest.Space))
 		renamed := lines
-		for _, e := range given[api.Entries](t)(from.entries(t.Context(), api.Page{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 100})).Entries {
+		for _, e := range given[api.Entries](t)(from.entries(t.Context(), api.EntryPage{Page: api.Page{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 100}})).Entries {
 			for _, ev := range e.Evidence {
 				own := given[percached.PublicIDs](t)(from.Knowledge.PublicIDs(nodetest.Space)).ChunkOf(ev.Chunk)
 				renamed = strings.ReplaceAll(renamed, own.String(), ids.Chunk(own).String())

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestAsk(t *testing.T) {
 		"with a threshold": {func(q *api.AskRequest) { q.Threshold = &one }, true},
 		"too old":          {func(q *api.AskRequest) { q.MaxAge = 1e-12 }, false},
 		"old enough":       {func(q *api.AskRequest) { q.MaxAge = 1e300 }, true},
-		"after a turn":     {func(q *api.AskRequest) { q.Earlier = []api.Turn{{Role: "user", Text: "Hello."}} }, false},
+		"after a turn":     {func(q *api.AskRequest) { q.Earlier = []api.Turn{{Role: "user", Text: "Hello."}} }, true},
 		"instructed":       {func(q *api.AskRequest) { q.Instructions = "Be brief." }, false},
 	} {
 		asked := q
@@ -139,6 +140,9 @@ func TestIdle(t *testing.T) {
 	}
 	if got := given[api.Predictions](t)(b.Predictions(ctx, in)); got.Stats.Summaries == 0 || len(got.Predictions) != got.Stats.Predictions {
 		t.Errorf("%+v", got)
+	}
+	for i := range 3 { // more to do
+		given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: nodetest.Space, Wait: true, Each: files(fmt.Sprintf("note%d.txt", i), fmt.Sprintf("Pot %d is on the stove.", i))}))
 	}
 	f.drainParts(t)
 	given[api.Drained](t)(b.Drain(ctx, api.DrainRequest{}))

@@ -46,7 +46,7 @@ func (b *Backend) exportEntries(ctx context.Context, space string, each func(api
 func wireExported(e qabank.Entry) api.ExportedEntry {
 	out := api.ExportedEntry{
 		Question: e.Question, Answer: e.Answer, Refused: e.Refused, Cut: e.Cut, Evidence: []percached.ChunkID{}, Sources: e.Sources,
-		Origin: e.Origin, Settings: e.Settings, Made: e.Made, Expires: e.Expires, Hits: e.Hits,
+		Origin: e.Origin, Under: e.Under, Settings: e.Settings, Made: e.Made, Expires: e.Expires, Hits: e.Hits,
 	}
 	for _, ev := range e.Evidence {
 		out.Evidence = append(out.Evidence, ev.Chunk)
@@ -204,7 +204,7 @@ func (i *importRun) store(ctx context.Context, l importedLine, vector []float32)
 	now := i.Now()
 	e := qabank.Entry{
 		Space: i.space, Question: l.Question, Answer: l.Answer, Answered: true, Refused: l.Refused, Cut: l.Cut, Vector: vector, Embedder: i.Embedder.Info().Fingerprint,
-		Sources: l.Sources, Origin: l.Origin, Settings: l.Settings, Made: l.Made, Expires: l.Expires, Hits: min(l.Hits, maxImportHits),
+		Sources: l.Sources, Origin: l.Origin, Under: l.Under, Settings: l.Settings, Made: l.Made, Expires: l.Expires, Hits: min(l.Hits, maxImportHits),
 	}
 	for _, id := range l.Evidence {
 		e.Evidence = append(e.Evidence, percached.Evidence{Chunk: id, Version: alive[id]})

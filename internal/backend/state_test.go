@@ -130,7 +130,7 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, wireReceipt)
 	shows(t, func(e qabank.Entry) api.Entry { return wireEntry(none, e) }, "Space", "Vector", "Vector.#", "Embedder", "Sources", "Sources.#", "Seen", "Settings", "Vetoed", "Vetoed.#")
 	shows(t, func(e qabank.Entry) any { return wireExported(e) },
-		"ID", "Space", "Answered", "Vector", "Vector.#", "Embedder", "Evidence.Version", "Seen", "Used", "Stale", "StaleWhy", "Vetoed", "Vetoed.#")
+		"Changed", "ID", "Space", "Answered", "Vector", "Vector.#", "Embedder", "Evidence.Version", "Seen", "Used", "Stale", "StaleWhy", "Vetoed", "Vetoed.#")
 	shows(t, wireCache, "Slack", "Dropped", "Moved", "Flushes")
 	shows(t, func(i qkvtree.Info) api.Slice { return wireSlice(none, i) }, "Priority")
 	shows(t, wireVerified)

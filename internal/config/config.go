@@ -38,6 +38,8 @@ type Config struct {
 	Guard         bool
 	MaxWrong      float64 // share of wrong answers among those served for a question in other words
 	MaxTokens     int
+	Memory        bool          // find facts about the user and use them where needed
+	Trajectories  bool          // the history keeps answers and decisions too
 	MaxWaiting    int           // questions that the model works on or that wait for it
 	Restarts      int           // of a failed model within RestartPeriod
 	RestartPeriod time.Duration // to which Restarts belongs
@@ -102,11 +104,11 @@ func Default() Config {
 	return Config{
 		KV: "f16", Threads: runtime.GOMAXPROCS(0), GPULayers: -1, Context: 4096, EmbedContext: 2048, TensorLimit: math.MaxInt64,
 		BankLimit: 100 << 20, History: 1000, ChunkWords: 100, Fusion: "weighted", Order: "relevance", K: 3, Threshold: -1, Guard: true,
-		MaxWrong: 0.01, MaxTokens: 256, MaxWaiting: 64, Restarts: 3, RestartPeriod: 10 * time.Minute,
+		MaxWrong: 0.01, MaxTokens: 256, Memory: true, MaxWaiting: 64, Restarts: 3, RestartPeriod: 10 * time.Minute,
 		Idle: Idle{
 			After: 30 * time.Second, Zone: time.Local, Compute: time.Hour, Questions: 500, MinBattery: 0.4, Prediction: "both",
 			Stride: 5, Cutoff: -1, Adaptive: true, Conversion: true, Quiet: 2 * time.Minute, Floor: 0.3,
-			PayHorizon: 14 * 24 * time.Hour, PayTrial: 10 * time.Minute, PayWorth: 10,
+			PayHorizon: 14 * 24 * time.Hour, PayTrial: 2 * time.Minute, PayWorth: 10,
 		},
 		Serving: Serving{
 			Listen: "127.0.0.1:7337", Documents: 1_000_000, Upload: 4 << 30, Connections: 512, Header: 32 << 10, HeaderTimeout: 10 * time.Second,

@@ -66,6 +66,14 @@ func Groups() []Group {
 				Of: func(c *Config) Value { return number(&c.MaxWrong) },
 			},
 			{Name: "max-tokens", Live: true, Flag: true, About: "Maximum length of an answer in tokens", Of: func(c *Config) Value { return integer(&c.MaxTokens) }},
+			{
+				Name: "memory", Live: true, About: "Find facts about the user in questions, and use facts only for questions that need them",
+				Of: func(c *Config) Value { return boolean(&c.Memory) },
+			},
+			{
+				Name: "trajectories", Live: true, About: "Keep the answer, the decision about facts and the user's verdict of each question in the history, for percached history export",
+				Of: func(c *Config) Value { return boolean(&c.Trajectories) },
+			},
 		}},
 		{"Idle work", []Key{
 			{Name: "idle-after", Live: true, About: "Time without questions before idle work starts", Of: func(c *Config) Value { return duration(&c.Idle.After) }},

@@ -197,7 +197,7 @@ func (d *daemon) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	rec := &telemetry.Recorder{Metrics: d.metrics, Events: d.hub, Now: time.Now, Log: d.log}
 	c.Observers = node.Observers{
 		Lost: rec.Damaged, BankObserver: rec.Bank(), TreeObserver: rec.Tree(), SchedulerObserver: rec.Scheduler(), Asked: rec.Asked,
-		Checked: rec.Checked, Stopped: d.metrics.EngineCancelled, Restarted: d.metrics.EngineRestarted,
+		Completed: rec.Completed, Checked: rec.Checked, Changed: rec.Changed, Stopped: d.metrics.EngineCancelled, Restarted: d.metrics.EngineRestarted,
 	}
 	c.Folder, c.Log, c.SkipCleanUp = d.home, d.log, d.daemon
 	c.Progress = func(of1 float64) { d.stage.set(StageLoading, of1) }

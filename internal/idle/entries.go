@@ -81,7 +81,7 @@ func (r rules) needsRefresh(i qabank.Info) bool { return i.Stale || i.Settings !
 func (w *Worker) entries(space string, limit int, want func(qabank.Info) bool) ([]scheduler.Due, error) {
 	var due []scheduler.Due
 	err := w.Bank.Scan(space, func(i qabank.Info) error {
-		if len(due) < limit && want(i) {
+		if len(due) < limit && i.Under == "" && want(i) {
 			due = append(due, scheduler.Due{Subject: i.ID.String()})
 		}
 		return nil

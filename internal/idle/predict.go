@@ -23,8 +23,19 @@ const (
 	// predictions may be unpopulated.
 	aheadParts   = 16
 	aheadStrides = 2
-	recent       = 8 // latest questions in a prediction prompt
 )
+
+// Asked returns what predictions from the history come from.
+func Asked(h *answer.History) func(space string) ([]predictor.Asked, error) {
+	const latest = 1024
+	return func(space string) (asked []predictor.Asked, err error) {
+		records, err := h.Recent(space, latest)
+		for _, r := range records {
+			asked = append(asked, predictor.Asked{Question: r.Question, Chunks: r.Chunks})
+		}
+		return asked, err
+	}
+}
 
 // dueAbstract names chunks without a summary, after a quiet period.
 func (w *Worker) dueAbstract(ctx context.Context, space string, r rules, limit int) ([]scheduler.Due, error) {
@@ -50,7 +61,7 @@ func (w *Worker) abstract(ctx context.Context, space string, _ rules, subject st
 	}
 	u, err := w.Predictor.Summarise(ctx, space, c)
 	d := usage(u)
-	d.Nothing = err == nil && u.Computed == 0
+	d.Nothing = err == nil && u == (predictor.Usage{})
 	return d, err
 }
 
@@ -136,13 +147,7 @@ func (w *Worker) fromHistory(ctx context.Context, space string, r rules, _ strin
 	if len(asked) == 0 {
 		return nothing()
 	}
-	round, err := w.Predictor.FromHistory(ctx, space, func() (from []predictor.Asked, err error) {
-		asked, err := w.History.Recent(space, recent) // with some earlier ones for context
-		for _, a := range asked {
-			from = append(from, predictor.Asked{Question: a.Question, Chunks: a.Chunks})
-		}
-		return from, err
-	}, r.Stride)
+	round, err := w.Predictor.FromHistory(ctx, space, r.Stride)
 	if err != nil {
 		return roundCost(round), err
 	}

@@ -125,7 +125,7 @@ func (b *bench) rewire() {
 	}, b.set)
 	b.ok(err)
 	p := predictor.Default()
-	p.DB, p.Knowledge, p.Engine, p.Now = b.meta, b.Knowledge, engine, b.now
+	p.DB, p.Knowledge, p.Engine, p.Now, p.Asked = b.meta, b.Knowledge, engine, b.now, idle.Asked(b.History)
 	p.Check = &idle.Check{Knowledge: b.Knowledge, Index: b.Index, Bank: b.Bank, Embedder: embedder, Settings: b.Asker, Floor: b.config.Floor}
 	if b.limits.abstract > 0 {
 		p.AbstractLimit = b.limits.abstract
@@ -234,7 +234,7 @@ func (b *bench) letter(name string) {
 }
 
 func text(name string) string {
-	return fmt.Sprintf("The budget of %[1]s is 46 thousand euros. The office of %[1]s stands in Leeds, behind the old mill. "+
+	return fmt.Sprintf("The budget of %[1]s reaches 46 thousand euros. The office of %[1]s stands in Leeds, behind the old mill. "+
 		"The %[1]s committee meets on Monday at noon and talks about lanterns, ferries and the weather.", name)
 }
 

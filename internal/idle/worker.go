@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/calibrate"
 	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/internal/memory"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/predictor"
 	"github.com/percached/percached/qabank"
@@ -29,7 +30,7 @@ type engine interface {
 	Info() percached.ModelInfo
 }
 
-// Parts are the layers that have work. All but Placements are required.
+// Parts are the layers that have work. All but Placements and Memory are required.
 type Parts struct {
 	Knowledge  *knowledgebank.Bank
 	Index      *retrieval.Index
@@ -40,6 +41,7 @@ type Parts struct {
 	Predictor  *predictor.Predictor
 	Library    *ingest.Library
 	Placements *calibrate.Book // nil: no measurements
+	Memory     *memory.Book    // nil: no facts are found
 	Embedder   embedder
 	Engine     engine
 	Now        func() time.Time
@@ -70,6 +72,7 @@ func New(p Parts, c Config) (*Worker, error) {
 	w.config.Store(&c)
 	w.kinds = map[scheduler.Kind]kind{
 		scheduler.Reembed:   {w.dueReembed, w.reembed},
+		scheduler.Remember:  {w.dueRemember, w.remember},
 		scheduler.Check:     {w.dueCheck, w.check},
 		scheduler.Refresh:   {w.dueRefresh, w.refresh},
 		scheduler.Answer:    {w.dueAnswer, w.decode},
@@ -159,12 +162,12 @@ func cost(a answer.Answer) scheduler.Done {
 	if a.Tokens.Computed == 0 {
 		return d
 	}
-	token := a.Times.Prefill / time.Duration(a.Tokens.Computed)
-	if a.Entry != (qabank.ID{}) && a.Text != "" { // without reuse, a question computes its whole prompt
-		d.Credits = append(d.Credits, scheduler.Credit{ID: a.Entry, Saves: token*time.Duration(a.Tokens.Prompt) + a.Times.Decode})
+	part := a.Times.Prefill / time.Duration(len(a.Made)+1) // a chunk, or the question, which is about as long
+	if a.Entry != (qabank.ID{}) && a.Text != "" {          // without the entry, the stored chunks still save their part
+		d.Credits = append(d.Credits, scheduler.Credit{ID: a.Entry, Saves: part + a.Times.Decode})
 	}
-	for _, c := range a.Made { // the question is always computed, and is about as long
-		d.Credits = append(d.Credits, scheduler.Credit{ID: c, Saves: a.Times.Prefill / time.Duration(len(a.Made)+1)})
+	for _, c := range a.Made {
+		d.Credits = append(d.Credits, scheduler.Credit{ID: c, Saves: part})
 	}
 	return d
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/calibrate"
+	"github.com/percached/percached/internal/conversation"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
@@ -134,6 +135,8 @@ func (w *world) open() {
 	w.ok(err)
 	w.History, err = answer.OpenHistory(w.meta, 1000)
 	w.ok(err)
+	talks, err := conversation.Open(w.meta, w.now)
+	w.ok(err)
 	log := slog.New(slog.DiscardHandler)
 	watch := &idle.Watch{}
 	w.Asker, err = answer.New(answer.Parts{
@@ -143,13 +146,13 @@ func (w *world) open() {
 	}, w.set)
 	w.ok(err)
 	p := predictor.Default()
-	p.DB, p.Knowledge, p.Engine, p.Now = w.meta, w.Knowledge, w.engine, w.now
+	p.DB, p.Knowledge, p.Engine, p.Now, p.Asked = w.meta, w.Knowledge, w.engine, w.now, idle.Asked(w.History)
 	p.Check = &idle.Check{Knowledge: w.Knowledge, Index: w.Index, Bank: w.Bank, Embedder: w.embedder, Settings: w.Asker, Floor: w.config.Floor}
 	w.Predictor, err = predictor.Open(p)
 	w.ok(err)
 	layers := ingest.Layers{
 		Meta: w.meta, Tensors: w.tensors, Knowledge: w.Knowledge, Index: w.Index, Bank: w.Bank, Tree: w.Tree,
-		History: w.History, Asker: w.Asker, Predictor: w.Predictor, Logger: log,
+		History: w.History, Conversations: talks, Asker: w.Asker, Predictor: w.Predictor, Logger: log,
 	}
 	w.Library = ingest.New(layers)
 	w.Embedder, w.Engine, w.Now = w.embedder, w.engine, w.now

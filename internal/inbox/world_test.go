@@ -93,7 +93,7 @@ func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 		return w, err
 	}
 	w.closers = append(w.closers, w.Tree.Close)
-	w.History, w.Asker, w.Predictor, w.Jobs, w.Logger = asking{}, asking{}, predicting{}, working{}, slog.New(slog.DiscardHandler)
+	w.History, w.Conversations, w.Asker, w.Predictor, w.Jobs, w.Logger = asking{}, asking{}, asking{}, predicting{}, working{}, slog.New(slog.DiscardHandler)
 	w.Library = ingest.New(w.Layers)
 	if err := w.Recover(context.Background(), true); err != nil {
 		return w, err

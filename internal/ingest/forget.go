@@ -27,6 +27,7 @@ type Receipt struct {
 	History   int   `json:"history"`
 	Summaries int   `json:"summaries"`   // of its chunks
 	Predicted int   `json:"predictions"` // made from it
+	Turns     int   `json:"turns"`       // of conversations
 	// CleanedUp means that no file of the data folder contains any of it.
 	CleanedUp bool `json:"cleaned_up"`
 }
@@ -37,7 +38,7 @@ func (r Receipt) Plus(o Receipt) Receipt {
 		Documents: r.Documents + o.Documents, Chunks: r.Chunks + o.Chunks, Vectors: r.Vectors + o.Vectors,
 		Indexed: r.Indexed + o.Indexed, Slices: r.Slices + o.Slices, Bytes: r.Bytes + o.Bytes,
 		Entries: r.Entries + o.Entries, History: r.History + o.History,
-		Summaries: r.Summaries + o.Summaries, Predicted: r.Predicted + o.Predicted,
+		Summaries: r.Summaries + o.Summaries, Predicted: r.Predicted + o.Predicted, Turns: r.Turns + o.Turns,
 	}
 }
 
@@ -223,6 +224,9 @@ func (l *Library) forget(ctx context.Context, p *pending) (r Receipt, err error)
 		if r.Summaries, r.Predicted, err = l.Predictor.Forget(p.Space, gone); err != nil {
 			return r, err
 		}
+		if r.Turns, err = l.Conversations.Forget(p.Space, gone); err != nil {
+			return r, err
+		}
 	}
 	before, err := l.Index.Stats(p.Space) // last, because only this needs disk space
 	if err != nil {
@@ -255,6 +259,14 @@ func (l *Library) forgetSpace(ctx context.Context, space string) (r Receipt, err
 	}
 	if r.Summaries, r.Predicted, err = l.Predictor.DropSpace(space); err != nil {
 		return r, err
+	}
+	if r.Turns, err = l.Conversations.DropSpace(space); err != nil {
+		return r, err
+	}
+	if l.Facts != nil {
+		if err := l.Facts.DropSpace(space); err != nil {
+			return r, err
+		}
 	}
 	return r, l.Jobs.DropSpace(space)
 }
@@ -321,12 +333,14 @@ func (l *Library) orphans(space string, asked bool) ([]percached.ChunkID, error)
 		named[id] = true
 	}
 	if asked {
-		cited, err := l.History.Cited(space)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range cited {
-			named[id] = true
+		for _, of := range []history{l.History, l.Conversations} {
+			cited, err := of.Cited(space)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range cited {
+				named[id] = true
+			}
 		}
 	}
 	delete(named, percached.ChunkID{}) // the instructions are not a chunk

@@ -12,7 +12,7 @@ import (
 	"github.com/percached/percached/retrieval"
 )
 
-// history forgets questions.
+// history forgets questions, or turns of conversations.
 type history interface {
 	Cited(space string) ([]percached.ChunkID, error)
 	Forget(space string, chunks []percached.ChunkID) (int, error)
@@ -24,6 +24,11 @@ type predictions interface {
 	Cited(space string) ([]percached.ChunkID, error)
 	Forget(space string, chunks []percached.ChunkID) (parts, predictions int, err error)
 	DropSpace(space string) (parts, predictions int, err error)
+}
+
+// facts knows which documents are facts about the user.
+type facts interface {
+	DropSpace(space string) error
 }
 
 // jobs is the queue of idle work.
@@ -50,9 +55,13 @@ type Layers struct {
 	Tree      *qkvtree.Tree
 	History   history
 	Predictor predictions
-	Jobs      jobs
-	Asker     asker
-	Logger    *slog.Logger
+	// Conversations forget the turns that rest on forgotten chunks. Their tensors bear no
+	// chunk's name, so that they count as orphans: all are forgotten with any document.
+	Conversations history
+	Facts         facts // nil: none
+	Jobs          jobs
+	Asker         asker
+	Logger        *slog.Logger
 }
 
 // Library changes the layers. It is safe for concurrent use: one caller at a time changes

@@ -182,7 +182,7 @@ func (w *world) open() {
 	tr.Key, tr.Now = []byte("0123456789abcdef"), time.Now
 	w.Tree, err = qkvtree.Open(w.Tensors, tr)
 	w.ok(err)
-	w.History, w.Asker, w.Logger = w.asked, w.asked, slog.New(slog.DiscardHandler)
+	w.History, w.Conversations, w.Asker, w.Logger = w.asked, &asked{}, w.asked, slog.New(slog.DiscardHandler)
 	w.Predictor, w.Jobs = w.pred, jobs{w.pred}
 	w.Library = ingest.New(w.Layers)
 	w.close = func() {

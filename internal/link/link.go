@@ -45,6 +45,16 @@ func New(address, secret string, transport http.RoundTripper) (*Link, error) {
 	return l, nil
 }
 
+// As returns a link to the same percached with another token.
+func (l *Link) As(secret string) (*Link, error) {
+	o, err := New(l.address, secret, l.raw.Transport)
+	if err != nil {
+		return nil, err
+	}
+	o.Daemon, o.Timeout = l.Daemon, l.Timeout
+	return o, nil
+}
+
 const maxProblem = 1 << 20 // bytes
 
 // Do sends a request; the client calls it.

@@ -20,21 +20,22 @@ type layer struct {
 // finding, so that a new folder is placed deliberately.
 func layers() []layer {
 	nouns := []string{".", "internal/base/durable", "internal/base/fault"}
-	stores := append(nouns, "internal/base/kv", "internal/base/sealed")
-	shell := append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/version", "internal/config", "internal/token")
-	engine := append(nouns, "llm")
+	stores := slices.Clip(append(nouns, "internal/base/kv", "internal/base/names", "internal/base/sealed"))
+	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/version", "internal/config", "internal/token"))
+	engine := slices.Clip(append(nouns, "llm"))
 	siblings := []string{"qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...", "scheduler/..."}
-	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/idle/...", "internal/inbox", "internal/ingest/..."}
-	node := slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"})
+	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
+	node := slices.Clip(slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"}))
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
-	daemon := append(backend, "internal/backend", "internal/link", "internal/base/kv/kvtest")
-	top := slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest/...", "models/..."})
+	daemon := slices.Clip(append(backend, "internal/backend", "internal/link", "internal/base/kv/kvtest"))
+	top := slices.Clip(slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest/...", "models/..."}))
 	return []layer{
 		// The root and what knows nothing of percached's layers.
 		{".", nil},
 		{"internal/base/durable", nil},
 		{"internal/base/fault", nil},
 		{"internal/base/machine", nil},
+		{"internal/base/names", nil},
 		{"internal/base/version", nil},
 		{"internal/base/cmdline", nouns},
 		{"internal/base/home", nouns},
@@ -49,8 +50,9 @@ func layers() []layer {
 		{"llm", nouns},
 		{"llm/gguf/...", engine},
 		{"llm/jinja", engine},
-		{"llm/llmtest/...", engine},
-		{"llm/llamacpp/...", append(engine, "llm/gguf")},
+		{"llm/grammar", engine},
+		{"llm/llmtest/...", append(engine, "llm/grammar")},
+		{"llm/llamacpp/...", append(engine, "llm/gguf", "llm/grammar")},
 		{"llm/static/...", append(engine, "llm/gguf")},
 		{"models/...", nouns},
 		{"internal/supervise", engine},
@@ -61,13 +63,15 @@ func layers() []layer {
 		{"qkvtree/...", stores},
 		{"predictor/...", stores},
 		{"scheduler/...", stores},
+		{"internal/conversation", stores},
 		{"api/...", stores},
 		// The use cases.
-		{"internal/answer/...", append(stores, "qabank/...", "qkvtree", "retrieval")},
+		{"internal/answer/...", append(stores, "internal/conversation", "qabank/...", "qkvtree", "retrieval")},
 		{"internal/calibrate", stores},
 		{"internal/ingest/...", append(stores, "knowledgebank", "qabank", "qkvtree", "retrieval")},
+		{"internal/memory/...", append(stores, "internal/memory/fact", "knowledgebank")},
 		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
-		{"internal/idle/...", append(stores, "internal/answer/...", "internal/calibrate", "internal/ingest", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
+		{"internal/idle/...", append(stores, "internal/answer/...", "internal/calibrate", "internal/conversation", "internal/ingest", "internal/memory", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
 		{"internal/telemetry", append(nouns, "api", "internal/answer", "internal/inbox", "internal/ingest", "qabank", "qkvtree", "scheduler")},
 		// What wires, serves and calls.
 		{"internal/node/...", append(node, "internal/node")},
@@ -132,14 +136,15 @@ func within(folder, name string) bool {
 // doors names the only folder that may import each vendor.
 func doors() map[string]string {
 	return map[string]string{
-		"github.com/go-chi/":       "api/...",
-		"github.com/oapi-codegen/": "api/client",
-		"github.com/dgraph-io/":    "internal/base/kv/...",
-		"github.com/blevesearch/":  "retrieval/...",
-		"github.com/robfig/cron":   "scheduler/...",
-		"github.com/prometheus/":   "internal/telemetry/...",
-		"github.com/ollama/ollama": "llm/llamacpp/...",
-		"github.com/ardanlabs/":    "llm/jinja",
+		"github.com/go-chi/":               "api/...",
+		"github.com/oapi-codegen/":         "api/client",
+		"github.com/dgraph-io/":            "internal/base/kv/...",
+		"github.com/blevesearch/":          "retrieval/...",
+		"github.com/robfig/cron":           "scheduler/...",
+		"github.com/prometheus/":           "internal/telemetry/...",
+		"github.com/modelcontextprotocol/": "cmd/percached",
+		"github.com/ollama/ollama":         "llm/llamacpp/...",
+		"github.com/ardanlabs/":            "llm/jinja",
 
 		"github.com/parquet-go/": "eval/enronqa",
 		"gonum.org/":             "eval/figure",

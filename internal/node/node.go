@@ -18,8 +18,10 @@ import (
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/calibrate"
+	"github.com/percached/percached/internal/conversation"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/internal/memory"
 	"github.com/percached/percached/internal/supervise"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/llm"
@@ -40,20 +42,22 @@ const (
 
 // Node is an open data folder with its layers.
 type Node struct {
-	Home       *home.Home
-	Meta       *kv.DB
-	Tensors    *kv.DB
-	Knowledge  *knowledgebank.Bank
-	Index      *retrieval.Index
-	Bank       *qabank.Bank
-	Tree       *qkvtree.Tree
-	History    *answer.History
-	Asker      *answer.Asker
-	Library    *ingest.Library
-	Predictor  *predictor.Predictor
-	Placements *calibrate.Book
-	Worker     *idle.Worker
-	Scheduler  *scheduler.Scheduler
+	Home          *home.Home
+	Meta          *kv.DB
+	Tensors       *kv.DB
+	Knowledge     *knowledgebank.Bank
+	Index         *retrieval.Index
+	Bank          *qabank.Bank
+	Tree          *qkvtree.Tree
+	History       *answer.History
+	Conversations *conversation.Store
+	Asker         *answer.Asker
+	Library       *ingest.Library
+	Predictor     *predictor.Predictor
+	Placements    *calibrate.Book
+	Worker        *idle.Worker
+	Scheduler     *scheduler.Scheduler
+	Memory        *memory.Book
 
 	Dependencies
 	BuiltInModel     bool            // the language model is the built-in one
@@ -218,6 +222,9 @@ func (n *Node) openStores(ctx context.Context, c Options, withEngine bool, log *
 		return err
 	}
 	n.closers = append(n.closers, n.History.Flush)
+	if n.Conversations, err = conversation.Open(n.Meta, n.Now); err != nil {
+		return err
+	}
 	if n.Placements, err = calibrate.Open(n.Meta); err != nil {
 		return err
 	}
@@ -243,8 +250,8 @@ func (n *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error
 	watch := &idle.Watch{}
 	n.Asker, err = answer.New(answer.Parts{
 		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Likeness: n.Likeness, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,
-		History: n.History, Instructions: n.instructions, Placement: n.placement, Patience: cmp.Or(n.Patience, tensorPatience), Now: n.Now, Logger: log,
-		Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Checked: n.Checked, Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
+		History: n.History, Conversations: n.Conversations, Instructions: n.instructions, Placement: n.placement, Memory: n.consult, Patience: cmp.Or(n.Patience, tensorPatience), Now: n.Now, Logger: log,
+		Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Completed: n.Completed, Checked: n.Checked, Changed: n.Changed, Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
 	}, settings)
 	if err != nil {
 		return err
@@ -266,8 +273,12 @@ func (n *Node) wireIdle(c Options, log *slog.Logger) error {
 	p := predictor.Default()
 	p.DB, p.Knowledge, p.Engine, p.Now, p.Prompts = n.Meta, n.Knowledge, noEngine{}, n.Now, n.Prompt
 	p.Observer.Damaged = n.observeDamage("predictor")
+	p.Asked = idle.Asked(n.History)
 	if n.Engine != nil {
 		p.Engine = n.Engine
+		if info := n.Engine.Info(); c.Model != "" { // the built-in model was trained on the prompts
+			p.FollowsPrompts, p.PromptWords = info.Large(), max(p.PromptWords, info.Context/16)
+		}
 	}
 	p.Check = &idle.Check{
 		Knowledge: n.Knowledge, Index: n.Index, Bank: n.Bank, Embedder: n.QuestionEmbedder, Settings: n.Asker, Floor: rules.Floor,
@@ -278,11 +289,13 @@ func (n *Node) wireIdle(c Options, log *slog.Logger) error {
 	n.closers = append(n.closers, n.Predictor.Close)
 	n.Library = ingest.New(ingest.Layers{
 		Meta: n.Meta, Tensors: n.Tensors, Knowledge: n.Knowledge, Index: n.Index, Bank: n.Bank, Tree: n.Tree,
-		History: n.History, Asker: n.Asker, Predictor: n.Predictor, Logger: log,
+		History: n.History, Conversations: n.Conversations, Asker: n.Asker, Predictor: n.Predictor, Logger: log,
 	})
+	n.Memory = memory.New(memory.Options{DB: n.Meta, Knowledge: n.Knowledge, Store: n.storeDocument, Now: n.Now})
+	n.Library.Facts = n.Memory
 	n.Worker, err = idle.New(idle.Parts{
 		Knowledge: n.Knowledge, Index: n.Index, Bank: n.Bank, Tree: n.Tree, History: n.History, Asker: n.Asker,
-		Predictor: n.Predictor, Library: n.Library, Placements: n.Placements, Embedder: n.QuestionEmbedder, Engine: n.Engine, Now: n.Now,
+		Predictor: n.Predictor, Library: n.Library, Placements: n.Placements, Memory: n.Memory, Embedder: n.QuestionEmbedder, Engine: n.Engine, Now: n.Now,
 	}, rules)
 	if err != nil {
 		return err

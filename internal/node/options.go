@@ -44,7 +44,7 @@ func IdleConfig(c config.Config) idle.Config {
 // Settings returns the settings of a configuration. Spaces may override them.
 func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 	set := answer.Default()
-	set.K, set.Order, set.Guard, set.MaxWrong, set.MaxTokens = c.K, percached.Order(c.Order), c.Guard, c.MaxWrong, c.MaxTokens
+	set.K, set.Order, set.Guard, set.MaxWrong, set.MaxTokens, set.Memory, set.Trajectories = c.K, percached.Order(c.Order), c.Guard, c.MaxWrong, c.MaxTokens, c.Memory, c.Trajectories
 	set.Retrieval = c.Fusion
 	if c.Model != "" { // the built-in model knows its own prompts
 		set.Task = answer.DefaultTask
@@ -107,7 +107,9 @@ type Observers struct {
 	TreeObserver      qkvtree.Observer
 	SchedulerObserver scheduler.Observer
 	Asked             func(space, question string) func(answer.Answer, error)
+	Completed         func(answer.Completed)
 	Checked           func(space string, right bool)
+	Changed           func(space string, entry qabank.ID) // idle work changed a user's answer
 	Stopped           func()
 	Restarted         func() // the model failed and was loaded again
 }

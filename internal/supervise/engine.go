@@ -41,7 +41,10 @@ type life struct {
 	err    error // why it could not open
 }
 
-var _ llm.Engine = (*Engine)(nil)
+var (
+	_ llm.Engine = (*Engine)(nil)
+	_ llm.Typist = (*Engine)(nil)
+)
 
 // Open opens an engine and supervises it.
 func Open(ctx context.Context, v Limit, now func() time.Time, failed func(cause, err error), open func(context.Context) (llm.Engine, error)) (*Engine, error) {
@@ -75,6 +78,38 @@ func (r *Engine) Prefill(ctx context.Context, p percached.Prompt) (res percached
 		return err
 	}, nil)
 	return res, err
+}
+
+// Complete implements llm.Typist if the engine does.
+func (r *Engine) Complete(ctx context.Context, t percached.Typing, emit func(string) error) (typed percached.Typed, err error) {
+	out := &emitter{emit: emit}
+	if emit != nil {
+		emit = out.piece
+	}
+	err = r.try(ctx, func(e llm.Engine) (err error) {
+		typist, ok := e.(llm.Typist)
+		if !ok {
+			return fault.New(fault.Unsupported, "percached: engine", "this engine does not complete texts")
+		}
+		out.at = 0
+		typed, err = typist.Complete(ctx, t, emit)
+		return err
+	}, func() bool { return out.err != nil })
+	return typed, err
+}
+
+// ForgetTyped implements llm.Typist. An engine that is not open keeps no texts.
+func (r *Engine) ForgetTyped() {
+	r.mu.Lock()
+	l := r.current
+	r.mu.Unlock()
+	select {
+	case <-l.opened:
+		if typist, ok := l.engine.(llm.Typist); ok {
+			typist.ForgetTyped()
+		}
+	default:
+	}
 }
 
 // Tokenize implements llm.Engine.

@@ -26,7 +26,7 @@ var (
 	draftSources = []string{"stored", "near", "prompt"}
 
 	jobKinds = []string{
-		"reembed", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "warm", "calibrate", "clean",
+		"reembed", "remember", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "warm", "calibrate", "clean",
 	}
 
 	jobEnds = []string{"done", "nothing", "preempted", "failed", "parked"}
@@ -44,13 +44,15 @@ var (
 		"page", "pageFile", "health", "ready", "openapi", "metrics", "about", "getStatus", "events",
 		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace",
 		"upload", "listUploads", "getUpload", "cancelUpload", "listDocuments", "getDocument", "deleteDocument",
-		"ask", "listHistory", "clearHistory",
-		"listEntries", "searchEntries", "exportEntries", "importEntries", "getEntry", "deleteEntry", "vetoEntry", "getGate",
+		"ask", "complete", "listHistory", "clearHistory",
+		"listConversations", "createConversation", "getConversation", "addTurns", "deleteConversation",
+		"listFacts", "addFact", "getFact", "changeFact", "deleteFact",
+		"searchDocuments", "listEntries", "searchEntries", "exportEntries", "importEntries", "getEntry", "deleteEntry", "vetoEntry", "getGate",
 		"getCache", "limitCache", "verifyCache", "clearCache", "getSpaceCache", "getTree", "clearSpaceCache",
 		"listPredictions", "predict",
 		"getIdle", "postDevice", "listQueue", "retryJob", "getLedger", "pauseIdle", "resumeIdle", "drainIdle", "forgetPlacements",
 		"getConfig", "changeConfig", "backup", "restore",
-		"createChatCompletion", "createEmbedding", "listModels", "getModel",
+		"createChatCompletion", "createResponse", "createEmbedding", "listModels", "getModel",
 	}
 )
 

@@ -17,6 +17,7 @@ type Metrics struct {
 	jobs     jobs
 	layers   layers
 	uploads  byLabel[prometheus.Counter]
+	typed    completions
 
 	forgotten, restarts, cancelled, dropped prometheus.Counter
 
@@ -29,7 +30,7 @@ func New() *Metrics { return newIn(prometheus.NewRegistry()) }
 func newIn(r *prometheus.Registry) *Metrics {
 	to := registrar{r}
 	m := &Metrics{
-		registry: r, requests: newRequests(to), answers: newAnswers(to), jobs: newJobs(to), layers: newLayers(to), watcher: newWatcher(),
+		registry: r, requests: newRequests(to), answers: newAnswers(to), jobs: newJobs(to), layers: newLayers(to), typed: newCompletions(to), watcher: newWatcher(),
 	}
 	uploads := to.counters("percached_uploads_total", "Uploads that entered a state.", "state")
 	m.uploads = forLabels(uploadStates, func(w string) prometheus.Counter { return uploads.WithLabelValues(w) })

@@ -148,8 +148,18 @@ func (r *Recorder) Asked(space, _ string) func(answer.Answer, error) {
 	}
 }
 
+// Completed observes a text that was completed.
+func (r *Recorder) Completed(c answer.Completed) {
+	r.Metrics.Completed(c.Tokens.Reused, c.Tokens.Spliced, c.Tokens.Computed, c.Tokens.Generated)
+}
+
 // Checked observes that a served answer was compared with a fresh one.
 func (r *Recorder) Checked(_ string, right bool) { r.Metrics.GateChecked(right) }
+
+// Changed observes that idle work changed the answer of a question that a user had asked.
+func (r *Recorder) Changed(space string, entry qabank.ID) {
+	r.publish(api.EventChanged, space, map[string]any{"entry": entry.String()})
+}
 
 // summary is what the metrics count of an answer.
 func (r *Recorder) summary(a answer.Answer) Answer {

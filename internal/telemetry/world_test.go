@@ -166,6 +166,7 @@ func busy(m *Metrics) {
 	m.Forgotten(7)
 	m.Upload("done")
 	m.EngineRestarted()
+	m.Completed(40, 30, 20, 10)
 	m.EngineCancelled()
 	m.ConnectionDropped()
 	m.WatchState(func() (State, error) { return standing(), nil })

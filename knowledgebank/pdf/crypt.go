@@ -74,7 +74,7 @@ func (f *file) unlock() error {
 		return refuse("its key has an odd length")
 	}
 	if !f.authenticate(c, d, bits/8) {
-		return refuse("it opens with a password only")
+		return fault.New(fault.Unsupported, "pdf.crypt", "the file is protected by a password; save a copy without one and add that")
 	}
 	f.crypt = c
 	return nil

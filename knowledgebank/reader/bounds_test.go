@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
@@ -23,6 +24,26 @@ func zipped(t *testing.T, text string) string {
 	z := gzip.NewWriter(&b)
 	if _, err := io.WriteString(z, text); err != nil {
 		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// archived is a zip archive of files: names and texts in turn.
+func archived(t *testing.T, files ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		w, err := z.Create(files[i])
+		if err == nil {
+			_, err = io.WriteString(w, files[i+1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
@@ -59,6 +80,8 @@ func manyFiles(t *testing.T) map[string]string {
 		"a.txt":      "One.",
 		"b.txt":      strings.Repeat("Long. ", 1000),
 		"c.txt":      "",
+		"a.zip":      archived(t, "one.txt", "One.", "long.txt", strings.Repeat("Long. ", 1000), "lines.jsonl", lines, "none.txt", "", ".hidden", "x"),
+		"b.zip":      archived(t),
 	}
 }
 
@@ -214,6 +237,16 @@ func TestHold(t *testing.T) {
 		if d := cmp.Diff(tc.asked, r.asked); d != "" || err != nil || r.held != 0 || n == 0 {
 			t.Errorf("%s: %s, %d documents, %d held, %v", tc.name, d, n, r.held, err)
 		}
+	}
+	// An archive holds room for itself and one file of it.
+	packed := &room{T: t}
+	if err := newReader(t, Default()).StreamWithin(context.Background(), Bounds{Hold: packed.hold}, "a.zip", strings.NewReader(archived(t, "a.txt", big, "b.txt", big)), func(*knowledgebank.Source) error {
+		if packed.held < 32<<20 {
+			t.Errorf("%d bytes are held", packed.held)
+		}
+		return nil
+	}, func(name string, err error) { t.Error(name, err) }); err != nil || packed.held != 0 || len(packed.asked) != 1 {
+		t.Error(err, packed.held, packed.asked)
 	}
 	small := &room{T: t}
 	rd, err := New(Default())

@@ -1,5 +1,5 @@
 // Package reader turns files into documents of the knowledge bank: mail, mail folders,
-// transcripts, notes, web pages, PDF and JSON.
+// transcripts, notes, web pages, PDF, office files and JSON.
 //
 // Purpose: one Reader for every format. It recognises a format by the content of a file
 // first and by its name second. Of a mail it keeps what the writer wrote: it drops
@@ -21,7 +21,8 @@
 //     quote.go and attribution.go separate the writer's text from quoted text;
 //     signature.go drops what stands below it.
 //   - Other formats: note.go (plain text), markdown.go and inline.go, html.go and
-//     element.go, transcript.go, pdf.go, json.go and messages.go. date.go finds dates.
+//     element.go, transcript.go, pdf.go, office.go (with zip archives), json.go and
+//     messages.go. date.go finds dates. unread.go says why a file is not read.
 //
 // Invariants: a file or mail that cannot be read is reported with its name and a
 // reason, and reading goes on with the next one; a panic of a parser is such a reason.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/office"
 )
 
 // kind names a format.
@@ -31,6 +32,8 @@ const (
 	linesKind // JSON lines
 	jsonKind  // one JSON value over many lines
 	gzipKind
+	officeKind // of a word processor, a spreadsheet, a presentation; an e-book
+	zipKind    // one of those in an archive, or an archive of any files
 )
 
 // format is one row of the table of formats: how a file is recognised, and what reads
@@ -54,10 +57,12 @@ func formats() []format {
 	return []format{
 		{kind: gzipKind, match: func(s *sample) bool { return gzipped(s.head) }},
 		{kind: pdfKind, match: (*sample).pdf, document: (*file).pdfFile},
+		{kind: zipKind, match: func(s *sample) bool { return bytes.HasPrefix(s.head, []byte("PK\x03\x04")) }, stream: (*file).zip},
+		{kind: officeKind, match: func(s *sample) bool { return office.OLE(s.head) || s.rtf() }, document: (*file).officeFile},
 		{kind: mboxKind, match: (*sample).mbox, stream: (*file).mbox},
 		{kind: mailKind, match: (*sample).mail, document: (*file).mailFile},
 		{kind: unknownKind, match: func(s *sample) bool { return !s.readable() }},
-		{kind: unknownKind, match: func(s *sample) bool { return s.starts(`{\rtf`) || s.starts("%!PS") }},
+		{kind: unknownKind, match: func(s *sample) bool { return s.starts("%!PS") }},
 		{kind: vttKind, match: func(s *sample) bool { return strings.HasPrefix(s.text(), "WEBVTT") }, text: (*file).transcript},
 		{kind: srtKind, match: func(s *sample) bool { return srtStart.MatchString(s.start()) }, text: (*file).transcript},
 		{kind: htmlKind, match: func(s *sample) bool { return htmlStart.MatchString(s.start()) }, text: (*file).html},
@@ -131,6 +136,10 @@ func (s *sample) readable() bool { return readable(s.whole(), s.text()) }
 func (s *sample) pdf() bool {
 	at := bytes.Index(s.head[:min(len(s.head), 1024)], []byte("%PDF-"))
 	return at == 0 || at > 0 && s.ending == ".pdf"
+}
+
+func (s *sample) rtf() bool {
+	return bytes.HasPrefix(bytes.TrimLeft(s.head[:min(len(s.head), 64)], "\xef\xbb\xbf \t\r\n"), []byte(`{\rtf`))
 }
 
 // mbox and mail also match files that are not readable: mail may carry any bytes.

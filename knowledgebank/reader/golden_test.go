@@ -88,6 +88,9 @@ func tell(b *strings.Builder, s *knowledgebank.Source) {
 	}
 	for _, block := range s.Blocks {
 		b.WriteString("\n")
+		if block.Part != "" {
+			fmt.Fprintf(b, "{%s}\n", block.Part)
+		}
 		if block.At != "" || block.Speaker != "" {
 			fmt.Fprintf(b, "[%s] %s: ", block.At, block.Speaker)
 		}

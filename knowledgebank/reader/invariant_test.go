@@ -21,7 +21,7 @@ func fit(t testing.TB, s *knowledgebank.Source) {
 		t.Fatalf("something is missing: key %q, title %q, source %q, format %q, %d blocks", s.Key, s.Title, s.Source, s.Format, len(s.Blocks))
 	}
 	switch s.Format {
-	case "text", "markdown", "html", "mail", "transcript", "pdf", "json":
+	case "text", "markdown", "html", "mail", "transcript", "pdf", "json", "docx", "odt", "rtf", "xlsx", "ods", "pptx", "odp", "epub":
 	default:
 		t.Errorf("format %q", s.Format)
 	}

@@ -65,9 +65,18 @@ type Bounds struct {
 	// Hold is asked for room before a large document is held. Its error ends all
 	// reading. The reader releases the room after emit returns.
 	Hold func(ctx context.Context, bytes int64) (Room, error)
-	// Unpack is called before a PDF is read, which may unpack to many times its size.
+	// Unpack is called before a file is read that may unpack to many times its size: a PDF
+	// or a file of an office program.
 	// The reader calls done when it holds only the text.
 	Unpack func(ctx context.Context) (done func(), err error)
+}
+
+// unpack calls Unpack, if there is one.
+func (b Bounds) unpack(ctx context.Context) (done func(), err error) {
+	if b.Unpack == nil {
+		return func() {}, nil
+	}
+	return b.Unpack(ctx)
 }
 
 // Room is memory that a document may take.
@@ -199,7 +208,7 @@ func detach(s *knowledgebank.Source) {
 	}
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
-		b.Speaker, b.At, b.Text = strings.Clone(b.Speaker), strings.Clone(b.At), strings.Clone(b.Text)
+		b.Part, b.Speaker, b.At, b.Text = strings.Clone(b.Part), strings.Clone(b.Speaker), strings.Clone(b.At), strings.Clone(b.Text)
 	}
 	for i, n := range s.Notes {
 		s.Notes[i] = strings.Clone(n)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"path"
 	"regexp"
 	"strings"
 
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/knowledgebank"
+	"github.com/percached/percached/knowledgebank/office"
 	"github.com/percached/percached/knowledgebank/pdf"
 )
 
@@ -28,7 +31,11 @@ func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*k
 	if err != nil {
 		return nil, err
 	}
-	p := &mailReader{o: f.o, from: sender(h), pdfs: pdfs, unpack: f.bounds.Unpack, utf8: f.marked || marked}
+	offices, err := office.NewFiles(office.Default())
+	if err != nil {
+		return nil, err
+	}
+	p := &mailReader{o: f.o, from: sender(h), pdfs: pdfs, offices: offices, unpack: f.bounds.Unpack, utf8: f.marked || marked}
 	s := &knowledgebank.Source{
 		Title:  oneLine(decodeWords(h.get("subject"))),
 		Source: "mail",
@@ -63,19 +70,22 @@ const maxKey = 1000
 
 // mailReader is one mail while its parts are read.
 type mailReader struct {
-	o      Options
-	from   string
-	parts  int
-	notes  []string
-	files  []attachment
-	pdfs   *pdf.Files // all attached files share these limits
-	unpack func(ctx context.Context) (done func(), err error)
-	utf8   bool // a byte order mark says that the mail is UTF-8, whatever its parts say
+	o     Options
+	from  string
+	parts int
+	notes []string
+	files []attachment
+	// All attached files share these limits.
+	pdfs    *pdf.Files
+	offices *office.Files
+	unpack  func(ctx context.Context) (done func(), err error)
+	utf8    bool // a byte order mark says that the mail is UTF-8, whatever its parts say
 }
 
 type attachment struct {
 	name, typ     string
 	data, charset string
+	shown         bool // a picture in the text
 }
 
 // mail returns the blocks of a mail: its text, then its attachments.
@@ -134,7 +144,9 @@ func (p *mailReader) attachmentBlocks(ctx context.Context, a attachment, depth i
 	var blocks []knowledgebank.Block
 	switch of.kind {
 	case unknownKind:
-		p.noteUnread(a.name, a.typ)
+		if !a.shown {
+			p.noteUnread(a.name, a.typ)
+		}
 		return nil
 	case mailKind:
 		blocks = p.innerMail(ctx, a.data, depth)
@@ -142,25 +154,43 @@ func (p *mailReader) attachmentBlocks(ctx context.Context, a attachment, depth i
 		// If a parser fails on an attachment, the mail is still read.
 		f := &file{Reader: &Reader{o: p.o}, base: name, bounds: Bounds{Unpack: p.unpack}}
 		s, err := guarded(func() (*knowledgebank.Source, error) {
-			if of.kind == pdfKind {
+			switch of.kind {
+			case pdfKind:
 				return f.pdf(ctx, p.pdfs, []byte(a.data))
+			case officeKind, zipKind:
+				return f.office(ctx, p.offices, []byte(a.data))
 			}
 			return f.note(ctx, of, []byte(a.data), a.charset)
 		})
 		if err != nil {
 			p.noteUnread(a.name, a.typ)
-			p.notes[len(p.notes)-1] += ": " + err.Error()
+			p.notes[len(p.notes)-1] += ": " + reason(err)
 			return nil
 		}
 		blocks = s.Blocks
+		for _, n := range s.Notes {
+			p.note("attachment " + or(name, "without a name") + ": " + n)
+		}
 	}
-	if len(blocks) == 0 {
-		return nil
+	in := strings.TrimSpace("attachment " + oneLine(name))
+	for i, b := range blocks {
+		blocks[i].Part = in
+		if b.Part != "" {
+			blocks[i].Part += ", " + b.Part
+		}
 	}
-	if name == "" {
-		return blocks
+	return blocks
+}
+
+// reason is the text of an error for people, without the operations that failed.
+func reason(err error) string {
+	for {
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok {
+			return err.Error()
+		}
+		err = f.Err
 	}
-	return append([]knowledgebank.Block{{Text: "Attachment " + name + ":"}}, blocks...)
 }
 
 // attachedFormat accepts less as text than sniff does: keys, signatures and calendars

@@ -54,7 +54,8 @@ func (p *mailReader) part(ctx context.Context, h header, body string, depth int)
 	case typ == "message/rfc822" || typ == "message/global":
 		return mailText{mails: p.innerMail(ctx, decodeTransfer(encoding, body), depth)}
 	case disposition == "attachment" || name != "" || !strings.HasPrefix(typ, "text/"):
-		p.files = append(p.files, attachment{name, typ, decodeTransfer(encoding, body), p.label(encoding, body, params["charset"])})
+		shown := strings.HasPrefix(typ, "image/") && (disposition != "attachment" || h.get("content-id") != "")
+		p.files = append(p.files, attachment{name, typ, decodeTransfer(encoding, body), p.label(encoding, body, params["charset"]), shown})
 		return mailText{}
 	case typ == "text/html":
 		page := []byte(decodeTransfer(encoding, body))
@@ -127,8 +128,13 @@ func (p *mailReader) noteUnread(name, typ string) {
 	if name == "" {
 		name = "without a name"
 	}
+	p.note("attachment " + name + " (" + oneLine(typ) + ") not read")
+}
+
+// note says what is not read.
+func (p *mailReader) note(text string) {
 	if len(p.notes) < p.o.MaxParts {
-		p.notes = append(p.notes, "attachment "+name+" ("+oneLine(typ)+") not read")
+		p.notes = append(p.notes, strings.Join(strings.Fields(clean(text)), " "))
 	}
 }
 

@@ -19,13 +19,11 @@ func (f *file) pdfFile(ctx context.Context, data []byte) (*knowledgebank.Source,
 
 // pdf reads a PDF file. All files of one mail share the limits in files.
 func (f *file) pdf(ctx context.Context, files *pdf.Files, data []byte) (*knowledgebank.Source, error) {
-	if f.bounds.Unpack != nil {
-		done, err := f.bounds.Unpack(ctx)
-		if err != nil {
-			return nil, err // the context has ended
-		}
-		defer done()
+	done, err := f.bounds.unpack(ctx)
+	if err != nil {
+		return nil, err // the context has ended
 	}
+	defer done()
 	d, err := files.Read(ctx, data)
 	if err != nil && len(d.Pages) == 0 {
 		return nil, err

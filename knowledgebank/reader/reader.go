@@ -61,6 +61,7 @@ type file struct {
 	mailLike bool
 	marked   bool // a byte order mark says that the content is UTF-8
 	packed   bool // the file is compressed
+	inZip    bool // the file is in an archive
 	bounds   Bounds
 	room     Room // for the current document; nil: it needs none
 	emit     func(*knowledgebank.Source) error
@@ -84,18 +85,24 @@ func ended(ctx context.Context, i int) bool { return i%lookEvery == 0 && ctx.Err
 // continue with other files; it reports any other error to failed.
 func (f *file) read(ctx context.Context, rd io.Reader) error {
 	err := f.readAny(ctx, rd)
+	if err != nil {
+		err = f.unreadable(ctx, err)
+	}
 	if s, ok := errors.AsType[stop](err); ok {
 		return s.error
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if s, ok := errors.AsType[stop](f.fail(f.name, fault.Wrap("reader.Read", err))); ok {
-			return s.error
-		}
+	return err
+}
+
+// unreadable reports an error of reading to failed. It returns those that end all reading.
+func (f *file) unreadable(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[stop](err); ok {
+		return err
 	}
-	return nil
+	if ctx.Err() != nil {
+		return stop{ctx.Err()}
+	}
+	return f.fail(f.name, fault.Wrap("reader.Read", err))
 }
 
 // readAny recognises the format and reads the file.
@@ -124,13 +131,13 @@ func (f *file) readAny(ctx context.Context, rd io.Reader) error {
 	if f.mail && of.kind != gzipKind {
 		of = formatOf(mailKind)
 	}
-	if of.kind != pdfKind {
+	if of.kind != pdfKind && of.kind != officeKind && of.kind != zipKind {
 		f.marked = hasMark(head)
 		in = textOf(in, head)
 	}
 	switch {
 	case of.kind == unknownKind:
-		return fault.New(fault.Unsupported, "sniff", "the file format is not supported")
+		return fault.New(fault.Unsupported, "sniff", "%s", unread(name, head))
 	case of.kind == gzipKind:
 		return fault.New(fault.Unsupported, "sniff", "the file is compressed twice; unpack it first")
 	case of.stream != nil:

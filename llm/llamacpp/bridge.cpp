@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -209,26 +211,35 @@ int32_t pc_embed(pc_context *c, const llama_token *tokens, int32_t n) {
 	return guarded<int32_t>(PC_THREW, [&] { return llama_decode(c->ctx, c->batch); });
 }
 
+// The highest of the scores, or NaN if one is not a number.
+static float highest(const float *l, int32_t vocabulary) {
+	// Lanes side by side, which compilers make vectors of. A sum shows what is no number.
+	constexpr int32_t lanes = 32;
+	float best[lanes], sum[lanes] = {};
+	std::fill(best, best + lanes, -INFINITY);
+	int32_t i = 0;
+	for (; i + lanes <= vocabulary; i += lanes) {
+		for (int32_t j = 0; j < lanes; j++) {
+			best[j] = l[i + j] > best[j] ? l[i + j] : best[j];
+			sum[j] += l[i + j] == l[i + j] ? 0.0f : 1.0f;
+		}
+	}
+	float max = *std::max_element(best, best + lanes);
+	float wrong = *std::max_element(sum, sum + lanes);
+	for (; i < vocabulary; i++) {
+		max = std::max(max, l[i]);
+		wrong += l[i] == l[i] ? 0.0f : 1.0f;
+	}
+	return wrong > 0 ? NAN : max;
+}
+
 // The best of the scores behind the i-th token of the last batch, or PC_NOT_FINITE.
 static int32_t argmax(pc_context *c, int32_t at, int32_t vocabulary) {
 	const float *l = guarded<const float *>(nullptr, [&] { return llama_get_logits_ith(c->ctx, at); });
 	if (l == nullptr) {
 		return PC_NOT_FINITE;
 	}
-	// Lanes side by side, which compilers make vectors of.
-	constexpr int32_t lanes = 32;
-	float best[lanes];
-	std::fill(best, best + lanes, -INFINITY);
-	int32_t i = 0;
-	for (; i + lanes <= vocabulary; i += lanes) {
-		for (int32_t j = 0; j < lanes; j++) {
-			best[j] = l[i + j] > best[j] ? l[i + j] : best[j];
-		}
-	}
-	float max = *std::max_element(best, best + lanes);
-	for (; i < vocabulary; i++) {
-		max = std::max(max, l[i]);
-	}
+	const float max = highest(l, vocabulary);
 	return std::isfinite(max) ? int32_t(std::find(l, l + vocabulary, max) - l) : PC_NOT_FINITE;
 }
 
@@ -243,6 +254,54 @@ int32_t pc_check(pc_context *c, const llama_token *tokens, int32_t n, llama_pos 
 		best[i] = argmax(c, i, vocabulary);
 	}
 	return rc;
+}
+
+int32_t pc_decode_each(pc_context *c, const llama_token *tokens, const llama_pos *pos, const llama_seq_id *seqs, int32_t n, int32_t scored) {
+	c->fill(tokens, n, 0, 0);
+	for (int32_t i = 0; i < n; i++) {
+		c->batch.pos[i]       = pos[i];
+		c->batch.seq_id[i][0] = seqs[i];
+		c->batch.logits[i]    = i >= n - scored;
+	}
+	c->last = n - 1;
+	return guarded<int32_t>(PC_THREW, [&] { return llama_decode(c->ctx, c->batch); });
+}
+
+int32_t pc_best(const float *l, int32_t vocabulary, llama_token *best, float *logs, int32_t n, float *norm) {
+	const float max = highest(l, vocabulary);
+	if (!std::isfinite(max)) {
+		return PC_NOT_FINITE;
+	}
+	// All scores this far below the highest add less than a thousandth to the sum.
+	constexpr float far = 20;
+	n = std::min(n, vocabulary);
+	return guarded<int32_t>(PC_THREW, [&] {
+		typedef std::pair<float, int32_t> entry; // a score, and the token negated: the lower token is better
+		std::vector<entry> heap;                 // of the best so far, the worst first
+		heap.reserve(size_t(n) + 1);
+		float sum = 0, least = -INFINITY;
+		for (int32_t i = 0; i < vocabulary; i++) {
+			if (l[i] > max - far) {
+				sum += std::exp(l[i] - max);
+			}
+			if (int32_t(heap.size()) < n || l[i] > least) {
+				heap.emplace_back(l[i], -i);
+				std::push_heap(heap.begin(), heap.end(), std::greater<entry>());
+				if (int32_t(heap.size()) > n) {
+					std::pop_heap(heap.begin(), heap.end(), std::greater<entry>());
+					heap.pop_back();
+				}
+				least = heap.front().first;
+			}
+		}
+		*norm = max + std::log(sum);
+		std::sort(heap.begin(), heap.end(), std::greater<entry>());
+		for (int32_t i = 0; i < n; i++) {
+			best[i] = -heap[size_t(i)].second;
+			logs[i] = heap[size_t(i)].first - *norm;
+		}
+		return n;
+	});
 }
 
 void pc_clear(pc_context *c, bool data) { llama_memory_clear(c->mem, data); }

@@ -50,6 +50,13 @@ int32_t pc_apply_template(const char *tmpl, const char *system, const char *user
 int32_t pc_decode(pc_context *c, const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq, bool logits, uint16_t *room, pc_queries shape);
 // Computes n tokens like pc_decode, with the best token behind each.
 int32_t pc_check(pc_context *c, const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq, int32_t vocabulary, int32_t *best);
+// Computes n tokens, each at its position in its sequence, with scores behind the last
+// few of them.
+int32_t pc_decode_each(pc_context *c, const llama_token *tokens, const llama_pos *pos, const llama_seq_id *seqs, int32_t n, int32_t scored);
+// The n best tokens by their scores, best first, with the logarithms of their
+// probabilities, and that of the sum that norms the scores. The result is
+// PC_NOT_FINITE if a score is not a number.
+int32_t pc_best(const float *scores, int32_t vocabulary, llama_token *best, float *logs, int32_t n, float *norm);
 // How many numbers an embedding model's vectors have.
 int32_t pc_vector_width(const struct llama_model *model);
 // Computes one text for its vector.

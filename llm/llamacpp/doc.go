@@ -14,7 +14,11 @@
 // before C sees it: llm/gguf model files, sliceChecker slices. Every key and value of a
 // new slice is finite. No C type is exported, and results never point into C memory.
 //
-// Goroutines: one worker owns each context; it ends in Close, which waits.
+// Texts that are typed have a context of their own, whose sequences are reused and moved
+// (typing_texts.go). It is outside these rules: nothing of it is stored.
+//
+// Goroutines: one worker owns each engine's contexts; it ends in Close, which waits. A
+// timer closes the context for typing.
 //
 // State on disk: values computed from a model file are stored beside it if the folder is
 // writable: the weights' SHA-256 in <model>.percached-sum, an encoder's threshold in

@@ -10,6 +10,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -19,15 +22,19 @@ import (
 
 // Engine runs prompts through a language model with llama.cpp. See llm.Engine.
 type Engine struct {
-	info    percached.ModelInfo
-	checker sliceChecker
-	model   *model
-	cache   *cache
-	marks   []mark // of thoughts
-	tempo   tempo  // of answers
-	worker  *worker
-	params  C.struct_llama_context_params
-	life    lifetime
+	info      percached.ModelInfo
+	checker   sliceChecker
+	model     *model
+	cache     *cache
+	typing    *typing // nil: nobody types
+	config    Config
+	forget    atomic.Bool // typed texts
+	typingEnd *time.Timer // closes the context for typing
+	marks     []mark      // of thoughts
+	tempo     tempo       // of answers
+	worker    *worker
+	params    C.struct_llama_context_params
+	life      lifetime
 }
 
 var _ llm.Engine = (*Engine)(nil)
@@ -43,13 +50,15 @@ func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{model: m}
 	c.GPULayers = m.gpu.layers
+	e := &Engine{model: m, config: c}
 	if err := e.open(ctx, c); err != nil {
 		e.free()
 		return nil, err
 	}
 	e.worker = g.newWorker(c.Queue, m.stop)
+	e.typingEnd = time.AfterFunc(typingIdle, e.endTyping)
+	e.typingEnd.Stop()
 	return e, nil
 }
 
@@ -139,6 +148,7 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	template, tokenizer := C.GoString(C.llama_model_chat_template(m.c, nil)), m.file.Tokenizer()
 	e.marks = thoughtMarks(template, tokenizer.Tokens)
 	e.info.Chat = chatFormat(ctx, template, newEndTokens(tokenizer, m.vocab.begin >= 0), c.Render)
+	e.info.Chat.Tools = !e.info.Chat.Plain() && strings.Contains(template, "tools")
 	e.info.Chat.Answer = withoutThought(e.info.Chat.Answer, e.marks)
 	if err := e.learn(cmp.Or(c.piece, pieceBytes)); err != nil {
 		return err
@@ -236,12 +246,14 @@ func (e *Engine) Tokenize(segs []percached.Segment) ([][]int32, error) {
 
 // Close ends running work, waits for it, and frees everything.
 func (e *Engine) Close() error {
+	e.typingEnd.Stop()
 	e.worker.close()
 	e.life.end(e.free)
 	return nil
 }
 
 func (e *Engine) free() {
+	e.closeTyping()
 	if e.cache != nil {
 		C.pc_context_free(e.cache.c)
 	}

@@ -104,6 +104,13 @@ func (w *worker) enter(j *job) error {
 	return nil
 }
 
+// waits reports whether a foreground request waits in line.
+func (w *worker) waits() bool {
+	w.gate.mu.Lock()
+	defer w.gate.mu.Unlock()
+	return len(w.line[percached.Foreground]) > 0
+}
+
 // room is the maximum length of a line. It is one more if the worker is idle and reads this
 // line first, because it takes that job at once.
 func (w *worker) room(p percached.Priority) int {

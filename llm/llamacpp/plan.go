@@ -54,6 +54,8 @@ func checkShape(p percached.Prompt, answering bool) error {
 			return invalid("segment %d is of unknown kind %d", i, s.Kind)
 		case s.Kind == percached.KindSystem && i > 0:
 			return invalid("segment %d: the instructions must come first", i)
+		case s.Kind == percached.KindTurn && i > 1 && p.Segments[i-1].Kind == percached.KindChunk:
+			return invalid("segment %d: the turns must come before the chunks", i)
 		case s.Kind == percached.KindQuestion && !last:
 			return invalid("segment %d: the question must come last", i)
 		}
@@ -113,12 +115,20 @@ func (pl *plan) placeSequential() {
 	}
 }
 
-// placeParallel puts every chunk right behind the root, in the order of their paths.
+// placeParallel puts every chunk right behind the root, in the order of their paths. The
+// turns are a chain behind the root.
 func (pl *plan) placeParallel() error {
 	root := &pl.steps[0]
 	root.path = percached.Path{}.Child(root.tokens)
 	end := len(root.tokens)
-	longest := end
+	longest, path := end, root.path
+	turns := pl.turns()
+	for i := range turns {
+		s := &turns[i]
+		path = path.Child(s.tokens)
+		s.path, s.start = path, longest
+		longest += len(s.tokens)
+	}
 	branches := pl.branches()
 	for i := range branches {
 		s := &branches[i]
@@ -141,12 +151,22 @@ func (pl *plan) placeParallel() error {
 	return nil
 }
 
-// branches returns the parallel steps behind the root.
-func (pl *plan) branches() []step {
-	if pl.question() != nil {
-		return pl.steps[1 : len(pl.steps)-1]
+// turns returns the steps of the conversation behind the root.
+func (pl *plan) turns() []step {
+	n := 1
+	for n < len(pl.steps) && pl.steps[n].kind == percached.KindTurn {
+		n++
 	}
-	return pl.steps[1:]
+	return pl.steps[1:n]
+}
+
+// branches returns the parallel steps behind the root, except the turns.
+func (pl *plan) branches() []step {
+	rest := pl.steps[1+len(pl.turns()):]
+	if pl.question() != nil {
+		return rest[:len(rest)-1]
+	}
+	return rest
 }
 
 // question returns the last step if it is the question behind the chunks, otherwise nil.

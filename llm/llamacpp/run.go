@@ -3,14 +3,11 @@ package llamacpp
 import (
 	"cmp"
 	"context"
-	"math"
-	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
-	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/grammar"
 )
 
 // Generate answers a prompt. The engine waits for emit, which must be quick.
@@ -32,9 +29,16 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 	if p.Planes == percached.QKV && e.info.NoSlices == "" && e.cache.queryWidth == 0 {
 		return percached.Result{}, fault.New(fault.Unsupported, opPrompt, "the queries of a %s model cannot be captured", e.info.Architecture)
 	}
-	p.Drafting = p.Drafting && e.info.NoDrafts == ""
+	p.Drafting = p.Drafting && e.info.NoDrafts == "" && p.Grammar == ""
 	r := run{cache: e.cache, vocab: e.model.vocab, marks: e.marks, fingerprint: e.info.Fingerprint, emit: emit, answering: answering, tempo: &e.tempo}
 	r.result.Slices = make([]*percached.Slice, len(p.Segments))
+	if p.Grammar != "" {
+		g, err := grammar.Parse(p.Grammar)
+		if err != nil {
+			return percached.Result{}, err
+		}
+		r.grammar = g.Matcher()
+	}
 	begin := time.Now()
 	tokens, err := e.Tokenize(p.Segments)
 	if err != nil {
@@ -74,7 +78,8 @@ type run struct {
 	fingerprint string
 	plan        *plan
 	answering   bool
-	tempo       *tempo // of the engine
+	grammar     *grammar.Matcher // nil: any text
+	tempo       *tempo           // of the engine
 	emit        func(string) error
 	begin       time.Time
 	result      percached.Result
@@ -104,7 +109,7 @@ func (r *run) run(ctx context.Context) error {
 // sequence.
 func (r *run) lastComputed() bool {
 	last := r.plan.steps[len(r.plan.steps)-1]
-	branch := r.plan.prompt.Placement == percached.Parallel && len(r.plan.steps) > 1 && r.plan.question() == nil
+	branch := r.plan.prompt.Placement == percached.Parallel && len(r.plan.branches()) > 0 && r.plan.question() == nil
 	return last.slice == nil && len(last.tokens) > 0 && !branch
 }
 
@@ -115,13 +120,25 @@ func (r *run) prefill(ctx context.Context) error {
 		if err := r.place(ctx, &steps[0], len(steps) == 1); err != nil {
 			return err
 		}
-		if err := r.placeBranches(ctx, &steps[0], branches); err != nil {
+		made, err := r.computeBranches(ctx, &steps[0], branches)
+		if err != nil {
 			return err
 		}
-		steps = steps[1+len(branches):]
+		if err := r.placeAll(ctx, r.plan.turns()); err != nil {
+			return err
+		}
+		if err := r.restoreBranches(branches, made); err != nil {
+			return err
+		}
+		steps = steps[1+len(r.plan.turns())+len(branches):]
 	}
+	return r.placeAll(ctx, steps)
+}
+
+// placeAll restores or computes steps on the main sequence, one behind the other.
+func (r *run) placeAll(ctx context.Context, steps []step) error {
 	for i := range steps {
-		if err := r.place(ctx, &steps[i], i == len(steps)-1); err != nil {
+		if err := r.place(ctx, &steps[i], steps[i].segment == len(r.plan.steps)-1); err != nil {
 			return err
 		}
 	}
@@ -146,46 +163,6 @@ func (r *run) place(ctx context.Context, s *step, last bool) error {
 	}
 	r.result.Slices[s.segment] = sl
 	return nil
-}
-
-// placeBranches computes each missing branch alone after the root and copies it out. Then
-// it restores all branches in the order of their paths, so that every subset of stored
-// branches leads to the same cells.
-func (r *run) placeBranches(ctx context.Context, root *step, branches []step) error {
-	made := make([]*percached.Slice, len(branches))
-	for i := range branches {
-		s := &branches[i]
-		if made[i] = s.slice; made[i] != nil || len(s.tokens) == 0 {
-			continue
-		}
-		sl, err := r.computeBranch(ctx, root, s)
-		if err != nil {
-			return err
-		}
-		made[i] = sl
-		if s.capture {
-			r.result.Slices[s.segment] = sl
-		}
-	}
-	for i := range branches {
-		if made[i] == nil {
-			continue
-		}
-		if err := r.restore(&branches[i], made[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *run) computeBranch(ctx context.Context, root, s *step) (*percached.Slice, error) {
-	r.cache.fork(mainSeq, branchSeq, len(root.tokens))
-	defer r.cache.drop(branchSeq)
-	q, err := r.compute(ctx, s, branchSeq, false)
-	if err != nil {
-		return nil, err
-	}
-	return r.capture(s, branchSeq, q)
 }
 
 func (r *run) compute(ctx context.Context, s *step, seq int, logits bool) (*queries, error) {
@@ -244,7 +221,7 @@ func (r *run) answer(ctx context.Context) (err error) {
 		out.loop = &loopWatch{}
 	}
 	defer func() { r.result.Text = out.text.String() }()
-	draw := r.chooser(p.Sampling)
+	draw := r.chooser(ctx, p.Sampling)
 	last := r.plan.steps[len(r.plan.steps)-1]
 	pos := last.start + len(last.tokens)
 	ahead, err := r.newAhead()
@@ -253,6 +230,10 @@ func (r *run) answer(ctx context.Context) (err error) {
 	}
 	defer func() { r.result.Drafts = ahead.uses() }()
 	for {
+		if r.grammar != nil && r.grammar.MustEnd() {
+			r.result.Finish, err = out.end(percached.FinishEnd)
+			return err
+		}
 		token, known := ahead.next()
 		if !known {
 			if token, err = draw(); err != nil {
@@ -290,108 +271,4 @@ func (r *run) answer(ctx context.Context) (err error) {
 		}
 		pos++
 	}
-}
-
-// chooser returns a func that chooses the next token: the best, or drawn by temperature.
-func (r *run) chooser(s percached.Sampling) func() (int32, error) {
-	choose := func() (int32, error) { return r.cache.best(), nil }
-	if s.Temperature > 0 {
-		sampler := newSampler(s)
-		choose = func() (int32, error) {
-			logits, err := r.cache.logits()
-			if err != nil {
-				return 0, err
-			}
-			return sampler.draw(logits), nil
-		}
-	}
-	return func() (int32, error) {
-		t, err := choose()
-		if err == nil && t < 0 {
-			// The values in the cells must not reach a later run, not even masked.
-			r.cache.clear(true)
-			err = fault.New(fault.Internal, opDecode, "%w", llm.ErrNotFinite)
-		}
-		return t, err
-	}
-}
-
-func checkSampling(s percached.Sampling) error {
-	switch {
-	case s.Temperature < 0 || math.IsNaN(float64(s.Temperature)) || math.IsInf(float64(s.Temperature), 0):
-		return invalid("temperature must be 0 or more, not %v", s.Temperature)
-	case s.TopK < 0:
-		return invalid("top-k must be 0 or more, not %d", s.TopK)
-	case s.TopP < 0 || s.TopP > 1 || math.IsNaN(float64(s.TopP)):
-		return invalid("top-p must be between 0 and 1, not %v", s.TopP)
-	}
-	return nil
-}
-
-// A sampler draws tokens: equal scores and seeds give equal draws.
-type sampler struct {
-	percached.Sampling
-	rng  *rand.Rand
-	cand []candidate
-}
-
-type candidate struct {
-	token int32
-	p     float64
-}
-
-func newSampler(s percached.Sampling) *sampler {
-	return &sampler{Sampling: s, rng: rand.New(rand.NewPCG(s.Seed, 0x70657263616368))}
-}
-
-// draw picks a token by temperature, then top-k, then top-p; -1 if the scores are not
-// finite.
-func (s *sampler) draw(logits []float32) int32 {
-	s.cand = s.cand[:0]
-	best := float32(math.Inf(-1))
-	for t, l := range logits {
-		if math.IsNaN(float64(l)) {
-			return -1
-		}
-		best = max(best, l)
-		s.cand = append(s.cand, candidate{int32(t), float64(l)})
-	}
-	if math.IsInf(float64(best), 0) {
-		return -1
-	}
-	c := s.cand
-	if (s.TopK > 0 && s.TopK < len(c)) || (s.TopP > 0 && s.TopP < 1) {
-		slices.SortFunc(c, func(a, b candidate) int {
-			return cmp.Or(cmp.Compare(b.p, a.p), cmp.Compare(a.token, b.token))
-		})
-	}
-	if s.TopK > 0 && s.TopK < len(c) {
-		c = c[:s.TopK]
-	}
-	sum := 0.0
-	for i := range c {
-		c[i].p = math.Exp((c[i].p - float64(best)) / float64(s.Temperature))
-		sum += c[i].p
-	}
-	if s.TopP > 0 && s.TopP < 1 {
-		kept := 0.0
-		for i := range c {
-			kept += c[i].p
-			if kept >= float64(s.TopP)*sum {
-				c, sum = c[:i+1], kept
-				break
-			}
-		}
-	}
-	u := s.rng.Float64() * sum
-	last := c[0].token
-	for i := range c {
-		if c[i].p > 0 {
-			last = c[i].token
-		}
-		if u -= c[i].p; u < 0 {
-			break
-		}
-	}
-	return last
 }

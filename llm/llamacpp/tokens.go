@@ -27,6 +27,7 @@ type vocabulary struct {
 	// ones, by first byte, so that text can be cut inside them.
 	defined map[byte][]string
 	spm     bool
+	texts   tokenTexts
 }
 
 // maxRun is the maximum number of bytes without a space, or of spaces, tokenised at once.

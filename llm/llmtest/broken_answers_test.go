@@ -83,6 +83,7 @@ var brokenAnswers = []broken{
 	{"has one seed", nil, sampling(func(s *percached.Sampling) { s.Seed = 1 }), []string{"sampling/seed"}},
 	{"is not greedy", nil, sampling(func(s *percached.Sampling) { s.Temperature = max(s.Temperature, 2) }), []string{"sampling/greedy"}},
 	{"ignores top-k and top-p", nil, sampling(func(s *percached.Sampling) { s.TopK, s.TopP, s.Temperature = 0, 0, 3*s.Temperature }), []string{"sampling/greedy"}},
+	{"ignores grammars", nil, prompt(func(p *percached.Prompt) { p.Grammar = "" }), []string{"grammar/obeyed", "grammar/refused"}},
 	{"ignores contexts", nil, func(b *bent) {
 		b.run = func(next generate) generate {
 			return func(ctx context.Context, p percached.Prompt, emit emitter) (percached.Result, error) {

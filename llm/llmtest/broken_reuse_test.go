@@ -63,6 +63,15 @@ func warm(p percached.Prompt) bool {
 }
 
 var brokenReuse = []broken{
+	{
+		name: "turns placed like chunks", bend: prompt(func(p *percached.Prompt) {
+			for i := range p.Segments {
+				if p.Segments[i].Kind == percached.KindTurn {
+					p.Segments[i].Kind = percached.KindChunk
+				}
+			}
+		}), found: []string{"equal/turns"},
+	},
 	{"reuses a chunk behind another prefix", nil, hoarder(byTokens, cloneSlice), []string{"equal/history"}},
 	{"keeps what was lent", nil, hoarder(byPath, func(s *percached.Slice) *percached.Slice { return s }), []string{"slices/lent"}},
 	{"computes warm differently", nil, result(func(p percached.Prompt, r *percached.Result, err error) error {

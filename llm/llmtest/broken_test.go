@@ -25,6 +25,7 @@ type bent struct {
 	segments func([]percached.Segment) []percached.Segment
 	info     func(percached.ModelInfo) percached.ModelInfo
 	close    func() error
+	complete func(complete) complete
 	test     chan struct{} // closed when the test is over
 }
 
@@ -138,7 +139,7 @@ func TestBroken(t *testing.T) {
 		checks[c.name] = c
 	}
 	seen := map[string]bool{}
-	for _, group := range [][]broken{brokenSlices, brokenReuse, brokenAnswers, brokenPrompts, brokenLines} {
+	for _, group := range [][]broken{brokenSlices, brokenReuse, brokenAnswers, brokenPrompts, brokenLines, brokenTyping} {
 		for _, br := range group {
 			for _, name := range br.found {
 				seen[name] = true

@@ -13,6 +13,7 @@ func equalChecks() []check {
 		{name: "equal/history", run: checkHistory},
 		{name: "equal/sequential", needSlices: true, run: func(p *probe) { p.everySubset(percached.Sequential) }},
 		{name: "equal/parallel", needSlices: true, run: func(p *probe) { p.everySubset(percached.Parallel) }},
+		{name: "equal/turns", needSlices: true, run: checkTurns},
 		{name: "equal/order", needSlices: true, run: checkOrder},
 		{name: "equal/company", needSlices: true, run: checkCompany},
 		{name: "equal/prefill", needSlices: true, run: checkPrefill},
@@ -68,8 +69,29 @@ func checkHistory(p *probe) {
 
 // everySubset tries each set of stored segments: none, prefixes of every
 // length, and sets with gaps.
-func (p *probe) everySubset(placement percached.Placement) {
-	pr := p.ask(placement)
+func (p *probe) everySubset(placement percached.Placement) { p.everySubsetOf(p.ask(placement)) }
+
+// checkTurns tries the turns of a conversation before two chunks. The turns' slices are the
+// same whether chunks stand beside them or not, and a chunk's whether turns do.
+func checkTurns(p *probe) {
+	c := p.chunks()
+	for _, placement := range p.placements() {
+		pr := p.askOf(placement, "Question: Who is there?\nAnswer: Anna.\n\n", c[2], c[0], c[1])
+		pr.Segments[1].Kind, pr.Segments[2].Kind = percached.KindTurn, percached.KindTurn
+		p.everySubsetOf(pr)
+		all := p.generate(pr)
+		turns := clonePrompt(pr)
+		turns.Segments, turns.Logits = turns.Segments[:3], true
+		alone := p.prefill(turns)
+		p.sameSlices("turns without chunks", all.Slices[:3], alone.Slices)
+		if placement == percached.Parallel {
+			without := p.generate(p.askOf(placement, c[0], c[1]))
+			p.sameSlices("chunks without turns", all.Slices[3:], without.Slices[1:])
+		}
+	}
+}
+
+func (p *probe) everySubsetOf(pr percached.Prompt) {
 	cold := p.generate(pr)
 	for mask := range 1 << (len(pr.Segments) - 1) {
 		what := fmt.Sprintf("segments %b stored", mask)

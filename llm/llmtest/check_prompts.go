@@ -21,6 +21,7 @@ func (p *probe) badPrompts() map[string]func(*percached.Prompt) {
 		"no segments":           func(pr *percached.Prompt) { pr.Segments = nil },
 		"instructions later":    func(pr *percached.Prompt) { pr.Segments[2].Kind = percached.KindSystem },
 		"question in the midst": func(pr *percached.Prompt) { pr.Segments[3].Kind = percached.KindQuestion },
+		"a turn behind a chunk": func(pr *percached.Prompt) { pr.Segments[2].Kind = percached.KindTurn },
 		"unknown kind":          func(pr *percached.Prompt) { pr.Segments[1].Kind = 9 },
 		"unknown placement":     func(pr *percached.Prompt) { pr.Placement = 9 },
 		"unknown priority":      func(pr *percached.Prompt) { pr.Priority = 9 },

@@ -24,7 +24,7 @@
 // Wrong prompts are fault.Invalid, say what is wrong, and are refused before
 // anything is computed:
 //
-//   - Segments stand in the order System (at most one), Chunk, Question (at most
+//   - Segments stand in the order System (at most one), Turn, Chunk, Question (at most
 //     one). Generate needs a Question at the end; Prefill may end in any segment.
 //   - The Question of a Generate has at least one token, no Slice and no Capture.
 //     Other segments may be without tokens; they yield no slice.
@@ -42,8 +42,9 @@
 //   - Sequential: paths are chained, Start counts the tokens before.
 //   - Parallel: each later chunk is a branch. Its path is the root's Child, its
 //     Start the root's length. Branches are put in order of their path, so that
-//     their order in the prompt is nothing. The Question stands behind the longest
-//     branch.
+//     their order in the prompt is nothing. The turns are one branch more: each is
+//     the Child of the one before, the first of the root. The Question stands behind
+//     the longest branch.
 //   - Two slices of one model and path are equal, byte for byte, whatever made
 //     them: either placement, Generate or Prefill, a cold run or a warm one, this
 //     engine or the one before the restart.
@@ -88,6 +89,8 @@
 //     if it ends in a Question that is computed; else it is left open.
 //   - Temperature 0 is greedy; so is TopK 1, and a TopP that leaves one token. One
 //     seed gives one answer.
+//   - With a Grammar the answer is a text of it, or the beginning of one if MaxTokens
+//     ends it. It ends as soon as nothing may follow. A wrong grammar is an invalid prompt.
 //
 // # The line
 //
@@ -102,6 +105,13 @@
 //
 // Nothing is told from timing: that a request waits in line is known from the
 // refusal of one more than fit (see probe.fill).
+//
+// # Typing
+//
+// An engine that is an llm.Typist completes texts: no more candidates than asked
+// for, the most probable first, none with a line break. What it kept of earlier
+// texts changes no candidate, is never another owner's, and is gone behind
+// ForgetTyped.
 //
 // # Embedders
 //

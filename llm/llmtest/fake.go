@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"sync"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -83,6 +84,9 @@ type Fake struct {
 	*lifetime
 	opts Options
 	info percached.ModelInfo
+
+	typedMu sync.Mutex
+	typed   map[string][]int32 // texts by owner
 }
 
 var _ llm.Engine = (*Fake)(nil)

@@ -79,7 +79,7 @@ func pick(s state, how percached.Sampling, n int) int {
 // script is the answer's pieces, if the Script knows the question.
 func (r *run) script() ([]string, bool) {
 	if r.opts.Script == nil {
-		return nil, false
+		return r.obedient(), r.plan.grammar != nil
 	}
 	var question strings.Builder
 	for _, t := range r.prompt.Segments[len(r.prompt.Segments)-1].Texts {
@@ -89,6 +89,11 @@ func (r *run) script() ([]string, bool) {
 	}
 	text, ok := r.opts.Script(r.prompt, question.String())
 	var pieces []string
+	if r.plan.grammar != nil {
+		if m := r.plan.grammar.Matcher(); !ok || !m.Accept([]byte(text)) || !m.MayEnd() {
+			return r.obedient(), true
+		}
+	}
 	for text = strings.ToValidUTF8(text, "\uFFFD"); text != ""; {
 		n := max(word(text), 1)
 		for !utf8.ValidString(text[:n]) {
@@ -98,6 +103,26 @@ func (r *run) script() ([]string, bool) {
 	}
 	return pieces, ok
 }
+
+// obedient is an answer of the grammar: at each place the first of a list of characters
+// that is allowed, those first that bring a text to its end.
+func (r *run) obedient() []string {
+	if r.plan.grammar == nil {
+		return nil
+	}
+	m := r.plan.grammar.Matcher()
+	var pieces []string
+	for len(pieces) <= r.prompt.MaxTokens && !m.MustEnd() {
+		at := slices.IndexFunc(obedience, func(c string) bool { return m.Accept([]byte(c)) })
+		if at < 0 {
+			break
+		}
+		pieces = append(pieces, obedience[at])
+	}
+	return pieces
+}
+
+var obedience = strings.Split("\"}],:0aeinorstlchdumpbgfvkwyxqzjAEINORSTLCHDUMPBGFVKWYXQZJ123456789.-_[{() éß東\n", "")
 
 func (r *run) answer(ctx context.Context, s state, position int) error {
 	out := stream{run: r}

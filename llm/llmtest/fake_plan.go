@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/llm/grammar"
 )
 
 // part is a segment as it will be run.
@@ -26,6 +27,8 @@ type plan struct {
 	parts []part
 	total int
 	end   int // the position behind the prompt
+	// grammar is what the answer must be a text of; nil: any.
+	grammar *grammar.Grammar
 }
 
 func (f *Fake) plan(op string, p percached.Prompt, answer bool) (*plan, error) {
@@ -34,6 +37,12 @@ func (f *Fake) plan(op string, p percached.Prompt, answer bool) (*plan, error) {
 		return nil, err
 	}
 	pl := &plan{}
+	if p.Grammar != "" {
+		var err error
+		if pl.grammar, err = grammar.Parse(p.Grammar); err != nil {
+			return nil, err
+		}
+	}
 	for i, s := range p.Segments {
 		pl.parts = append(pl.parts, part{
 			index: i, tokens: tokens[i], slice: s.Slice, capture: s.Capture,
@@ -116,6 +125,8 @@ func (f *Fake) validate(op string, p percached.Prompt, tokens [][]int32, answer 
 			return invalid("segment %d has the unknown kind %d", i, s.Kind)
 		case s.Kind == percached.KindSystem && i > 0:
 			return invalid("segment %d: instructions stand first", i)
+		case s.Kind == percached.KindTurn && i > 1 && p.Segments[i-1].Kind == percached.KindChunk:
+			return invalid("segment %d: turns stand before chunks", i)
 		case s.Kind == percached.KindQuestion && i < last:
 			return invalid("segment %d: the question stands last", i)
 		}

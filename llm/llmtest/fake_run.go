@@ -104,6 +104,9 @@ func (r *run) fill(ctx context.Context) (state, error) {
 		case pt.branch:
 			from = root
 		case len(branches) > 0:
+			if cur != root { // the turns are one branch more
+				branches = append(branches, cur)
+			}
 			from, branches = join(branches), nil
 		}
 		end, err := r.segment(ctx, pt, from)

@@ -161,7 +161,7 @@ func engineChecks() []check {
 	var all []check
 	for _, group := range [][]check{
 		infoChecks(), tokenChecks(), equalChecks(), lengthChecks(), sliceChecks(), refuseChecks(), streamChecks(),
-		samplingChecks(), promptChecks(), cancelChecks(), lineChecks(), closeChecks(),
+		samplingChecks(), grammarChecks(), promptChecks(), cancelChecks(), lineChecks(), closeChecks(), typingChecks(),
 	} {
 		all = append(all, group...)
 	}

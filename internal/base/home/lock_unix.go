@@ -7,10 +7,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/percached/percached/internal/base/fault"
+)
+
+// A process that is killed while it starts another leaves the lock with that one, until the
+// system has replaced its program. That takes less than handOver.
+const (
+	handOver = 5 * time.Second
+	again    = 10 * time.Millisecond
 )
 
 // lock locks the folder for this process. The system releases the lock when the process ends.
@@ -22,7 +31,12 @@ func lock(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	err = tryLock(f)
+	for patience := handOver; errors.Is(err, syscall.EWOULDBLOCK) && patience > 0 && killed(path); patience -= again {
+		time.Sleep(again)
+		err = tryLock(f)
+	}
+	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		who := "another process"
 		if b, err := os.ReadFile(path); err == nil && len(b) > 0 {
@@ -38,4 +52,16 @@ func lock(path string) (*os.File, error) {
 		fmt.Fprintf(f, "%d\n", os.Getpid())
 	}
 	return f, nil
+}
+
+func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// killed says that the process that locked the file last exists no longer.
+func killed(path string) bool {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

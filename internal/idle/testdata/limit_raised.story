@@ -2,13 +2,13 @@
 # predicted before. After the sixth question the storage limit is raised, and the
 # tensors of the stored entries are computed again while nobody asks, those of the
 # most useful entries first.
-document heron: The budget of Heron is 46 thousand euros.
+document heron: The budget of Heron reaches 46 thousand euros.
 document kite: The kite festival takes place in Leeds on Sunday.
 document boiler: The boiler inspection costs 120 pounds at Smith.
 limit 6000
 predicts How large is the budget of Heron?; Where is the kite festival?
 idle
-  warm boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
+  warm heron (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
   abstract kite (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 12 written
   abstract heron (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written
   abstract boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written

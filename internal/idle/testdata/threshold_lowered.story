@@ -1,14 +1,14 @@
 # The threshold falls from 0.90 back to 0.85 after the fifth question: entries that
 # were prefilled only are decoded, from their stored tensors. From then on they are
 # served.
-document heron: The budget of Heron is 46 thousand euros.
+document heron: The budget of Heron reaches 46 thousand euros.
 document kite: The kite festival takes place in Leeds on Sunday.
 document boiler: The boiler inspection costs 120 pounds at Smith.
 threshold 0.90
 predicts How large is the budget of Heron?; Where is the kite festival?
 idle
-  warm boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
-  warm heron (mail from Ana Ruiz, Mon 6 January 2025): done, 28 tokens read, 0 written
+  warm heron (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
+  warm boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 28 tokens read, 0 written
   warm kite (mail from Ana Ruiz, Mon 6 January 2025): done, 29 tokens read, 0 written
   abstract kite (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 12 written
   abstract heron (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written

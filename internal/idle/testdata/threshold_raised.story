@@ -1,13 +1,13 @@
 # The similarity threshold rises from 0.85 to 0.90 after the second question. Above
 # the cut-off of 0.88 stored answers are seldom served, so predicted questions are
 # prefilled and not decoded from then on: what the decoding would have taken is saved.
-document heron: The budget of Heron is 46 thousand euros.
+document heron: The budget of Heron reaches 46 thousand euros.
 document kite: The kite festival takes place in Leeds on Sunday.
 document boiler: The boiler inspection costs 120 pounds at Smith.
 predicts How large is the budget of Heron?; Where is the kite festival?
 idle
-  warm boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
-  warm heron (mail from Ana Ruiz, Mon 6 January 2025): done, 28 tokens read, 0 written
+  warm heron (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 0 written
+  warm boiler (mail from Ana Ruiz, Mon 6 January 2025): done, 28 tokens read, 0 written
   warm kite (mail from Ana Ruiz, Mon 6 January 2025): done, 29 tokens read, 0 written
   abstract kite (mail from Ana Ruiz, Mon 6 January 2025): done, 58 tokens read, 12 written
   abstract heron (mail from Ana Ruiz, Mon 6 January 2025): done, 57 tokens read, 11 written

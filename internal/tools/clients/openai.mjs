@@ -70,7 +70,7 @@ const left = await client.chat.completions.create({ model, messages, stream: tru
 for await (const _ of left) break;
 left.controller.abort();
 
-// With earlier turns, stored answers are not used.
+// Under other instructions, the stored answer is not used. The question stands alone, whatever came before.
 const turns = await client.chat.completions.create({
   model,
   messages: [{ role: "system", content: "Answer briefly." }, ...messages, { role: "assistant", content: told }, ...messages],
@@ -78,6 +78,43 @@ const turns = await client.chat.completions.create({
 });
 assert.notEqual(turns.percached.outcome, "answer_hit");
 seen.turns = { outcome: turns.percached.outcome };
+
+// An answer up to a stop.
+const stopped = await client.chat.completions.create({ model, messages, stop: [told.slice(1, 2)] });
+assert.equal(stopped.choices[0].message.content, told.slice(0, Math.max(0, told.indexOf(told.slice(1, 2)))));
+assert.equal(stopped.choices[0].finish_reason, "stop");
+
+// An answer in JSON of a schema, whole and streamed, by both interfaces.
+const schema = {
+  type: "object",
+  properties: { sums: { type: "array", items: { type: "integer" }, maxItems: 2 }, sure: { type: "boolean" } },
+  required: ["sums", "sure"],
+  additionalProperties: false,
+};
+const json_schema = { name: "sums", strict: true, schema };
+const fits = (text) => {
+  const value = JSON.parse(text);
+  assert.deepEqual(Object.keys(value), ["sums", "sure"]);
+  assert.ok(value.sums.every(Number.isInteger) && typeof value.sure === "boolean", text);
+};
+const formed = await client.chat.completions.create({ model, messages, response_format: { type: "json_schema", json_schema } });
+fits(formed.choices[0].message.content);
+fits(await client.chat.completions.stream({ model, messages, response_format: { type: "json_schema", json_schema } }).finalContent());
+fits((await client.responses.create({ model, input: question, text: { format: { type: "json_schema", ...json_schema } } })).output_text);
+
+// The newer interface, whole and streamed.
+const response = await client.responses.create({ model, input: question });
+assert.equal(response.output_text, told);
+assert.equal(response.status, "completed");
+let typed = "";
+let final;
+for await (const event of await client.responses.create({ model, input: messages, stream: true })) {
+  if (event.type === "response.output_text.delta") typed += event.delta;
+  if (event.type === "response.completed") final = event.response;
+}
+assert.equal(typed, told);
+assert.equal(final.output[0].content[0].text, told);
+seen.response = { answer: typed, outcome: final.percached.outcome };
 
 // Embeddings: the client requests base64 by default.
 const texts = [question, "Another text."];
@@ -116,5 +153,6 @@ assert.ok(["NotFoundError", "PermissionDeniedError"].includes(seen.errors.model.
 assert.equal(seen.errors.empty.name, "BadRequestError");
 assert.equal(seen.errors.empty.param, "messages");
 assert.equal(seen.errors.tools.name, "BadRequestError");
+assert.equal(seen.errors.tools.param, "tools");
 
 console.log(JSON.stringify(seen));

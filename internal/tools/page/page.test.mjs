@@ -6,6 +6,7 @@ import { ask, enter, launch, open, press, visit } from "./browser.mjs";
 import * as cited from "./cited.mjs";
 import { start } from "./daemon.mjs";
 import * as many from "./many.mjs";
+import * as writing from "./writing.mjs";
 
 const inbox = `${process.env.ROOT}/models/demo/inbox.mbox`;
 const injection = "<img src=x onerror=\"document.title='broken'\"><script>alert(1)</script>";
@@ -326,6 +327,8 @@ step("the queue is grouped by kind and fits a phone", () => many.queued(browser,
 
 step("documents are found in a large space", () => many.found(browser, daemon));
 
+step("a text is continued while it is typed", () => writing.written(browser, daemon));
+
 step("charts show every question, also those of other clients", async () => {
   const { page } = opened;
   await visit(page, "time");
@@ -358,6 +361,10 @@ step("every view is accessible, in light and dark, on a desktop and on a phone",
     await page.getByText("Why this answer").click();
     await page.locator("#tree .leaf").first().waitFor();
     await check("ask");
+    await visit(page, "write");
+    await page.locator("#write-text").fill("We sing in the old church");
+    await page.locator("#write-offers button").first().waitFor({ timeout: 20000 });
+    await check("write");
     for (const [view, ready] of [["documents", ".doc"], ["answers", ".entry"], ["idle", "#idle-state"], ["time", ".chart"]]) {
       await visit(page, view);
       await page.locator(ready).first().waitFor();
