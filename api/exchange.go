@@ -144,7 +144,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	r.Body = x.body
 	status := s.dispatch(w, r, x)
 	took := s.Now().Sub(began)
-	s.Logger.LogAttrs(r.Context(), levelOf(r, x, status), "request", slog.String("id", x.id), slog.String("op", x.route.op),
+	s.Logger.LogAttrs(r.Context(), levelOf(x, status), "request", slog.String("id", x.id), slog.String("op", x.route.op),
 		slog.Int("status", status), slog.Float64("ms", float64(took)/float64(time.Millisecond)),
 		slog.String("token", x.grant.Token), slog.String("problem", string(x.problem)))
 	if s.Observer.Request != nil {
@@ -158,14 +158,15 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// levelOf returns the log level of a request. Reads are frequent, and so are clients that poll
-// /readyz; they are logged at Info only if they fail.
-func levelOf(r *http.Request, x *exchange, status int) slog.Level {
-	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	if reads && (status < http.StatusBadRequest || x.route.op == "ready") {
-		return slog.LevelDebug
+// levelOf returns the log level of a request. Info has what an owner needs: failures of
+// percached, and refused tokens. A client learns from the response about its own mistakes, and
+// clients poll /readyz.
+func levelOf(x *exchange, status int) slog.Level {
+	refused := status == http.StatusUnauthorized || status == http.StatusForbidden
+	if x.route.op != "ready" && (status >= http.StatusInternalServerError || refused) {
+		return slog.LevelInfo
 	}
-	return slog.LevelInfo
+	return slog.LevelDebug
 }
 
 // dispatch serves a request or sends a problem, and returns the status.

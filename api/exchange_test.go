@@ -35,9 +35,9 @@ func TestLevelOfRequests(t *testing.T) {
 		{"GET /healthz", "", true, 200, "DEBUG"},
 		{"HEAD /healthz", "", true, 200, "DEBUG"},
 		{"GET /v1/about", "", true, 200, "DEBUG"},
-		{"GET /v1/nothing", "", true, 404, "INFO"},
-		{"GET /v1/about?x=1", "", true, 400, "INFO"},
-		{"POST /v1/idle/device", `{"charging":true}`, true, 200, "INFO"},
+		{"GET /v1/nothing", "", true, 404, "DEBUG"},
+		{"GET /v1/about?x=1", "", true, 400, "DEBUG"},
+		{"POST /v1/idle/device", `{"charging":true}`, true, 200, "DEBUG"},
 	} {
 		ready = tc.ready
 		log.mu.Lock()
@@ -71,4 +71,6 @@ func (l *logs) String() string {
 
 func (l *logs) has(s string) bool { return bytes.Contains([]byte(l.String()), []byte(s)) }
 
-func (l *logs) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(l, nil)) }
+func (l *logs) logger() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

@@ -32,7 +32,7 @@ for flavour; do
 		echo "$flavour: the budgets were not answered." >&2
 		exit 1
 	}
-	run doctor --cache "$work/cache-$flavour" --data "$data" 2>/dev/null
+	run doctor --full --cache "$work/cache-$flavour" --data "$data" 2>/dev/null
 	cmp "$work/$1.answers" "$work/$flavour.answers" || {
 		echo "$flavour answers otherwise than $1." >&2
 		exit 1

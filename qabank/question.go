@@ -123,9 +123,16 @@ func FollowUp(question string) bool {
 				return true
 			}
 		case x == "one" || x == "ones":
+			if choosesWithin(w, i) {
+				things++
+				continue
+			}
 			if inList(picked, wordAt(w, i-1)) && things == 0 || wordAt(w, i-1) == "which" {
 				return true
 			}
+		case (x == "these" || x == "those") && isNamedWithin(w, i, things):
+			things++
+			content = true
 		case x == "this" || x == "these" || x == "those":
 			if !inList(spans, strings.TrimSuffix(wordAt(w, i+1), "s")) && !inList(week, wordAt(w, i+1)) {
 				return true
@@ -162,6 +169,50 @@ func isFiller(w []string, i int) bool {
 		return true
 	}
 	return slices.Contains(rest, "that") || slices.Contains(rest, "to") && len(rest) > 2
+}
+
+// isNamedWithin reports whether the question itself says what the "those" at i are: those who
+// pay, those of Heron, which of those, the rent or the tax; or names them before it: does the
+// lease name tenants, and do those tenants pay.
+func isNamedWithin(w []string, i, things int) bool {
+	next, after := wordAt(w, i+1), wordAt(w, i+2)
+	switch {
+	case w[i] == "those" && (next == "who" || next == "whose"):
+		return true
+	case w[i] == "those" && inList(" of in at from for with ", next) && isContent(after, wordAt(w, i+3)):
+		return things > 1 // a thing that those are like, and what is asked of it
+	case isContent(next, "") && slices.ContainsFunc(w[:i], func(x string) bool { return strings.TrimSuffix(x, "s") == strings.TrimSuffix(next, "s") }):
+		return true
+	}
+	return choosesWithin(w, i)
+}
+
+// choosesWithin reports whether the words behind "which of those" or "which one" name what to
+// choose from: which one is better, Heron or Kite.
+func choosesWithin(w []string, i int) bool {
+	before := wordAt(w, i-1)
+	if before != "which" && !(before == "of" && wordAt(w, i-2) == "which") {
+		return false
+	}
+	or := slices.Index(w[i:], "or")
+	if or < 0 {
+		return false
+	}
+	or += i
+	return isContent(wordAt(w, or-1), "") && isContent(wordAt(w, or+1), wordAt(w, or+2)) && or-1 > i+1
+}
+
+// isContent reports whether a word, or the one behind an article, says something alone.
+func isContent(x, next string) bool {
+	if (x == "the" || x == "a" || x == "an" || x == "my" || x == "our") && next != "" {
+		x = next
+	}
+	for _, list := range []string{asking, helping, empty, subject, object, owned, picked, " one ones these those this that or and "} {
+		if inList(list, x) {
+			return false
+		}
+	}
+	return x != ""
 }
 
 // isReference reports whether the "that" at i refers to something said before.

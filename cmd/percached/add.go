@@ -65,10 +65,11 @@ it prints the file and the reason, adds the rest, and exits with status 1.`,
 			err := a.sendAll(ctx, paths)
 			a.progress(1)
 			switch {
-			case ctx.Err() != nil:
+			case ctx.Err() != nil && a.documents() > 0:
 				c.note("stored at least %d documents; run the same command again to continue", a.documents())
-			case err != nil:
-				c.note("stored at least %d documents", a.documents())
+			case err != nil && a.documents() > 0:
+				c.note("stored at least %d documents; run the same command again to continue", a.documents())
+			case err != nil: // nothing is known to be stored
 			default:
 				return a.printReport()
 			}

@@ -120,6 +120,8 @@ func (*shareFlag) Type() string { return "float" }
 // as they arrive, and a passage of the documents after an ungrounded answer. Elsewhere it
 // prints the grounded answer, or the passage alone.
 func (c *session) streamAnswer(ctx context.Context, q client.Question, p *cmdline.Printer) (*client.Answer, error) {
+	arrived := cmdline.Waiting(c.stderr, "waiting for the answer")
+	defer arrived()
 	resp, err := c.Ask(ctx, c.space, q, client.AsEvents)
 	if err != nil {
 		return nil, err
@@ -140,6 +142,7 @@ func (c *session) streamAnswer(ctx context.Context, q client.Question, p *cmdlin
 				return nil, err
 			}
 			if live {
+				arrived()
 				p.Text(t.Text)
 			}
 		case "error":
@@ -153,6 +156,7 @@ func (c *session) streamAnswer(ctx context.Context, q client.Question, p *cmdlin
 			if err := json.Unmarshal(m.Data, &a); err != nil {
 				return nil, err
 			}
+			arrived()
 			switch {
 			case a.Instead == nil && live:
 				p.Line("")
@@ -273,14 +277,3 @@ func stages() []string {
 		"match_question", "retrieve", "match_tensors", "queue", "load_tensors", "prefill", "first_token", "decode", "capture", "store", "total",
 	}
 }
-
-// dateText is the date of a time, or empty if the time is unknown.
-func dateText(t *time.Time) string {
-	if t == nil || t.IsZero() {
-		return ""
-	}
-	return t.Format(time.DateOnly)
-}
-
-// TimeLayout is the layout of printed times.
-const TimeLayout = "2006-01-02T15:04:05Z07:00"

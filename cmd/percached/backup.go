@@ -26,6 +26,7 @@ type backupReport struct {
 
 func backupCommand(dial dialer) *cobra.Command {
 	var force bool
+	var out func() io.Writer
 	return apiCommand{
 		use: "backup FILE", short: "Write a backup of all spaces to a file", args: cobra.ExactArgs(1),
 		long: `Writes a consistent snapshot of all spaces to FILE: documents, stored answers,
@@ -41,8 +42,14 @@ in plain text, and keeps documents that you delete later.`,
   percached backup - | ssh nas 'cat > percached-backup.tar.gz'`,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().BoolVar(&force, "force", false, "Overwrite FILE if it exists")
+			out = cmd.OutOrStdout
 		},
-		before: func(args []string) error { return checkTarget(args[0], force) },
+		before: func(args []string) error {
+			if args[0] == "-" && cmdline.Terminal(out()) {
+				return cmdline.Misusef("a backup is not text and would garble the terminal; name a file, or redirect it: percached backup - > FILE")
+			}
+			return checkTarget(args[0], force)
+		},
 		run: func(ctx context.Context, c *session, args []string) error {
 			if args[0] == "-" {
 				_, _, err := c.backup(ctx, c.out)
@@ -79,6 +86,7 @@ func checkTarget(name string, force bool) error {
 
 // backup copies a backup to a writer, and verifies it.
 func (c *session) backup(ctx context.Context, to io.Writer) (h backup.Header, n int64, err error) {
+	defer cmdline.Waiting(c.stderr, "writing the backup")()
 	resp, err := c.Link.Backup(ctx)
 	if err != nil {
 		return h, 0, err

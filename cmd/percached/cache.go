@@ -52,7 +52,7 @@ func printTree(p *cmdline.Printer, all client.Tree) {
 		}
 		used := ""
 		if n.Used != nil {
-			used = n.Used.UTC().Format(TimeLayout)
+			used = timeText(*n.Used)
 		}
 		p.Line("%*s%-44s %5d tokens %9d bytes %4d hits  %s", 2+2*n.Depth, "", what, n.Tokens, n.Bytes, n.Hits, used)
 	}
@@ -97,10 +97,24 @@ func printGroups(p *cmdline.Printer, all []client.CacheGroup) {
 }
 
 func cacheClear(dial dialer) *cobra.Command {
+	var yes bool
 	return apiCommand{
 		use: "clear", short: "Delete stored tensors",
 		example: `  percached cache clear --space mail`, space: allSpacesFlag,
+		long: `Deletes stored tensors. No document and no answer is lost: percached computes tensors
+again when a question needs them, or while the device is idle.`,
+		flags: func(cmd *cobra.Command) { yesFlag(cmd, &yes) },
 		run: func(ctx context.Context, c *session, _ []string) error {
+			if err := c.checkSpace(ctx); err != nil {
+				return err
+			}
+			of := "all spaces"
+			if c.space != "" {
+				of = c.space
+			}
+			if err := c.confirm(ctx, yes, "Delete the stored tensors of %s?", of); err != nil {
+				return err
+			}
 			var got *client.Dropped
 			var body []byte
 			if c.space != "" {
@@ -128,7 +142,9 @@ func cacheVerify(dial dialer) *cobra.Command {
 		long: `Reads and verifies all stored tensors. percached deletes damaged ones, and computes
 them again when a question needs them. The exit status is 1 if it found damage.`,
 		run: func(ctx context.Context, c *session, _ []string) error {
+			done := cmdline.Waiting(c.stderr, "reading the stored tensors")
 			r, err := c.VerifyCacheWithResponse(ctx)
+			done()
 			if err != nil {
 				return err
 			}

@@ -55,7 +55,9 @@ text. Without TEXT it reads the text from standard input. It stores nothing of t
 				return cmdline.Misusef("the text has %d bytes, not 1 to %d", len(strings.TrimSpace(text)), mostTyped)
 			}
 			t.Before, t.After, t.Alternatives, t.MaxTokens = text, optional(after), &alternatives, &tokens
+			arrived := cmdline.Waiting(c.stderr, "waiting for the model")
 			r, err := c.CompleteWithResponse(ctx, c.space, t)
+			arrived()
 			if err != nil {
 				return err
 			}

@@ -100,6 +100,11 @@ in the data folder. The command does not open the files that the keys name.`,
 				return err
 			}
 			if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+				if len(args) == 0 { // percached works without one
+					p := &cmdline.Printer{W: cmd.OutOrStdout()}
+					p.Line("there is no file %s, so every key has its default; percached config init writes one", file)
+					return p.Err
+				}
 				return fault.New(fault.NotFound, "percached: config check", "there is no file %s; percached config init writes one", file)
 			}
 			var folder []config.Setting
@@ -144,7 +149,7 @@ these are the values that percached serve would start with.`,
 			}
 			report := configReport{backend.ShownConfig(c)}
 			if !slices.ContainsFunc(flags, func(s config.Setting) bool { return s.Key != "data" }) && file == "" {
-				err = withDaemon(c.Now().Data, func(l *link.Link) error {
+				err = withDaemon(cmd, c.Now().Data, func(l *link.Link) error {
 					r, err := l.GetConfigWithResponse(cmd.Context())
 					if err != nil {
 						return err
@@ -164,10 +169,10 @@ these are the values that percached serve would start with.`,
 	return cmd
 }
 
-// withDaemon calls ask with a link to the daemon of a data folder. NotFound means that no
-// daemon is running.
-func withDaemon(data string, ask func(l *link.Link) error) error {
-	l, err := link.Running(data)
+// withDaemon calls ask with a link to the daemon that the command line names, or to that of
+// a data folder. NotFound means that no daemon is running.
+func withDaemon(cmd *cobra.Command, data string, ask func(l *link.Link) error) error {
+	l, err := runningDaemon(cmd, data)
 	if err == nil && l == nil {
 		err = fault.New(fault.NotFound, "percached: config", "no daemon is running on %s; start one with percached serve", data)
 	}
@@ -203,7 +208,7 @@ make a setting permanent, put it in percached.conf.`,
 			if err != nil {
 				return err
 			}
-			return withDaemon(c.Now().Data, func(l *link.Link) error {
+			return withDaemon(cmd, c.Now().Data, func(l *link.Link) error {
 				r, err := l.ChangeConfigWithResponse(cmd.Context(), change)
 				if err != nil {
 					return err

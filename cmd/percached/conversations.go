@@ -48,7 +48,7 @@ func conversationsList(dial dialer) *cobra.Command {
 			}
 			return c.printBody(r.Body, func(p *cmdline.Printer) {
 				for _, t := range r.JSON200.Conversations {
-					p.Line("%s  %s  %4d turns  %s", t.ID, t.Used.Format(TimeLayout), t.Count, t.Title)
+					p.Line("%s  %s  %4d turns  %s", t.ID, timeText(t.Used), t.Count, t.Title)
 				}
 			})
 		},
@@ -78,10 +78,20 @@ func conversationsShow(dial dialer) *cobra.Command {
 }
 
 func conversationsDelete(dial dialer) *cobra.Command {
+	var yes bool
 	return apiCommand{
 		use: "delete ID", short: "Delete a conversation with its turns, summary and tensors",
 		example: `  percached conversations delete 5d2f0a8c11e94b7f9a3c6d20e8b14f77`, args: cobra.ExactArgs(1), space: oneSpaceFlag, before: checkConversationID,
+		flags: func(cmd *cobra.Command) { yesFlag(cmd, &yes) },
 		run: func(ctx context.Context, c *session, args []string) error {
+			one := 1
+			there, err := c.GetConversationWithResponse(ctx, c.space, args[0], &client.GetConversationParams{Limit: &one})
+			if err != nil {
+				return err
+			}
+			if err := c.confirm(ctx, yes, "Delete the conversation %q with its %d turns?", there.JSON200.Title, there.JSON200.Count); err != nil {
+				return err
+			}
 			r, err := c.DeleteConversationWithResponse(ctx, c.space, args[0])
 			if err != nil {
 				return err

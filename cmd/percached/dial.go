@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
@@ -42,9 +43,16 @@ func linkFlags(cmd *cobra.Command, keys ...string) {
 // configAnnotation marks flags that set a key. A command's own flag may have the same name.
 const configAnnotation = "config"
 
-// openLink links to the daemon that uses the data folder. Without one, it opens the folder
-// for this command.
+// openLink links to the daemon that the command line or the environment names, or to the one
+// that uses the data folder. Without one, it opens the folder for this command.
 func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
+	t, err := remote(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if t != nil {
+		return openRemote(cmd, *t)
+	}
 	conf, given, err := loadConfig(cmd)
 	if err != nil {
 		return nil, err
@@ -67,6 +75,24 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 	}
 	if len(given) > 0 {
 		return nil, cmdline.Misusef("%s serves %s with its own configuration, so --%s has no effect; leave it out, or use percached config set", used.Who, data, strings.Join(given, ", --"))
+	}
+	return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
+}
+
+// openRemote links to a daemon that is named by its address.
+func openRemote(cmd *cobra.Command, t link.Target) (*link.Link, error) {
+	var given []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if _, key := f.Annotations[configAnnotation]; key || f.Name == "config" {
+			given = append(given, f.Name)
+		}
+	})
+	if len(given) > 0 {
+		return nil, cmdline.Misusef("the daemon at %s has its own configuration, so --%s has no effect; leave it out", cmdline.Plain(t.URL), strings.Join(given, ", --"))
+	}
+	l, err := link.Remote(t)
+	if err != nil {
+		return nil, err
 	}
 	return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
 }

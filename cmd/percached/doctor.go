@@ -15,16 +15,17 @@ import (
 
 func doctorCommand(open selftest.Opener) *cobra.Command {
 	var s selftest.Source
-	var asJSON bool
+	var asJSON, full bool
 	c := node.Default()
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check machine, binary, model and data folder",
 		Long: `Prints the features of the machine and the binary, and tests the model. The test runs
-one prompt for each type of keys and values and for both placements: without stored
-tensors, with tensors from memory and with tensors from a database. All must give the
-same tokens and logits. The default model is the built-in one; --shape takes a model of
-random weights. Then percached checks the data folder and its daemon.
+one prompt in both placements: without stored tensors, and with tensors from a database.
+Both must give the same tokens and logits. With --full percached tests each type of keys
+and values, with longer prompts, and also with tensors from memory. The default model is
+the built-in one; --shape takes a model of random weights. Then percached checks the data
+folder and its daemon.
 
 The exit status is 0 if there are no failures.
 
@@ -34,7 +35,7 @@ support, and a model whose tensors cannot be stored.
 Failures: a failed test, missing CPU features, a model that cannot be opened, a data
 folder that cannot be used, and a daemon that does not respond.`,
 		Example: `  percached doctor
-  percached doctor --model FILE.gguf --json`,
+  percached doctor --model FILE.gguf --full`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := chooseModel(&s, cmd, c.Data); err != nil {
@@ -43,7 +44,7 @@ folder that cannot be used, and a daemon that does not respond.`,
 			if err := s.Check(); err != nil {
 				return err
 			}
-			r := &selftest.Health{Machine: machine.This(), CPU: llamacpp.CPU(), GPULayers: c.GPULayers, Folder: selftest.CheckFolder(cmd.Context(), c.Data)}
+			r := &selftest.Health{Full: full, Machine: machine.This(), CPU: llamacpp.CPU(), GPULayers: c.GPULayers, Folder: selftest.CheckFolder(cmd.Context(), c.Data)}
 			if err := r.Examine(cmd.Context(), open, &s, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -60,6 +61,7 @@ folder that cannot be used, and a daemon that does not respond.`,
 	s.Flags(cmd, "")
 	commands.DataFlag(cmd, &c.Config)
 	c.Flags(cmd, "gpu-layers")
+	cmd.Flags().BoolVar(&full, "full", false, "Test every type of keys and values; with a large model this takes minutes")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }

@@ -30,6 +30,12 @@ func documentsList(dial dialer) *cobra.Command {
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringVar(&find, "find", "", "Only documents whose title or source contains this text")
 		},
+		before: func([]string) error {
+			if find != "" && strings.TrimSpace(find) == "" {
+				return cmdline.Misusef("--find: the text is blank; leave out --find to list all documents")
+			}
+			return nil
+		},
 		run: func(ctx context.Context, c *session, _ []string) error {
 			all := client.Documents{Documents: []client.Document{}}
 			limit := pageSize
@@ -66,7 +72,7 @@ func documentsShow(dial dialer) *cobra.Command {
 			return c.printBody(r.Body, func(p *cmdline.Printer) {
 				date := ""
 				if d.Date != nil {
-					date = d.Date.Format(TimeLayout)
+					date = timeText(*d.Date)
 				}
 				p.Line("%s (%s) %s", d.Title, d.Source, date)
 				for _, t := range d.Text {

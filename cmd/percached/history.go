@@ -25,7 +25,7 @@ func historyList(dial dialer) *cobra.Command {
 			}
 			return c.printBody(r.Body, func(p *cmdline.Printer) {
 				for _, q := range r.JSON200.Questions {
-					p.Line("%s  %-10s  %9.1f ms  %q", q.Asked.UTC().Format(TimeLayout), q.Outcome, q.TookMs, q.Question)
+					p.Line("%s  %-23s  %9.1f ms  %q", timeText(q.Asked), outcomeText(q.Outcome), q.TookMs, q.Question)
 				}
 			})
 		},
@@ -51,12 +51,20 @@ whether facts about the user were needed, and whether the user called the answer
 }
 
 func historyClear(dial dialer) *cobra.Command {
+	var yes bool
 	return apiCommand{
 		use: "clear", short: "Delete the history of a space",
 		example: `  percached history clear --space mail`, space: oneSpaceFlag,
 		long: `Deletes the history of a space and rewrites its files. Stored answers keep their
 questions; percached qa delete deletes those.`,
+		flags: func(cmd *cobra.Command) { yesFlag(cmd, &yes) },
 		run: func(ctx context.Context, c *session, _ []string) error {
+			if _, err := c.GetSpaceWithResponse(ctx, c.space); err != nil {
+				return err
+			}
+			if err := c.confirm(ctx, yes, "Delete the history of %s?", c.space); err != nil {
+				return err
+			}
 			r, err := c.ClearHistoryWithResponse(ctx, c.space, &client.ClearHistoryParams{CleanUp: optional(true)})
 			if err != nil {
 				return err

@@ -181,7 +181,7 @@ func idleLedger(dial dialer) *cobra.Command {
 
 func printLedger(p *cmdline.Printer, l *client.Ledger) {
 	if len(l.Accounts) == 0 {
-		p.Line("no idle work since %s", l.Since.Format(time.DateOnly))
+		p.Line("no idle work since %s", dateText(&l.Since))
 		return
 	}
 	p.Line("%-10s %6s %7s %10s %12s %14s %14s %8s %10s", "kind", "jobs", "failed", "seconds", "tokens read", "tokens written", "bytes written", "uses", "saved s")
@@ -207,7 +207,7 @@ func idleStatus(dial dialer) *cobra.Command {
 func printIdle(p *cmdline.Printer, r *client.Idle) {
 	p.Line("%s", r.State)
 	for _, why := range r.Reasons {
-		p.Line("  %s: %s", why.Code, why.Text)
+		p.Line("  %s", why.Text)
 	}
 	if r.State == client.IdleStateWaiting && len(r.Reasons) == 0 {
 		p.Line("  idle work may run; percached idle run runs it now")

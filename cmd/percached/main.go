@@ -19,7 +19,8 @@ func root(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 	root := commands.Root("percached", "Answer questions over your own documents, reusing earlier work",
 		`Answers questions over your own documents with a language model on this device, and
 reuses earlier work. If a daemon (percached serve) is running, commands send their
-requests to it; otherwise they open the data folder themselves.
+requests to it; otherwise they open the data folder themselves. With --url they send
+them to a daemon on another machine.
 
 Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
 4 temporarily unavailable, try again; 130 interrupted.`,
@@ -31,6 +32,10 @@ Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
 		demoCommand(), doctorCommand(selftest.OpenLlama), versionCommand(),
 	)
 	root.AddCommand(linkCommands(openLink)...)
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}\n")
+	remoteFlags(root)
+	onlyHere(root)
 	arrange(root)
 	commands.Strict(root)
 	return root

@@ -44,7 +44,7 @@ func printEntries(p *cmdline.Printer, all []client.Entry) {
 			more = "  (stale: " + deref(e.StaleWhy) + ")"
 		}
 		if !e.Answered {
-			more += "  (prefilled, no answer yet)"
+			more += "  (prepared, no answer yet)"
 		}
 		if e.Similarity != nil {
 			p.Text(fmt.Sprintf("%.3f  ", *e.Similarity))
@@ -75,7 +75,9 @@ func qaRenew(dial dialer) *cobra.Command {
 of idle work; the rest of the stale entries is left to idle work. The exit status is 1
 if an answer failed.`,
 		run: func(ctx context.Context, c *session, _ []string) error {
+			done := cmdline.Waiting(c.stderr, "computing answers")
 			r, err := c.DrainIdleWithResponse(ctx, &client.DrainIdleParams{Space: &c.space, Kind: []client.JobKind{"check", "refresh"}})
+			done()
 			if err != nil {
 				return err
 			}
@@ -126,10 +128,19 @@ percached qa list and percached ask --json print it.`,
 }
 
 func qaDelete(dial dialer) *cobra.Command {
+	var yes bool
 	return apiCommand{
 		use: "delete ID", short: "Delete a stored answer",
 		example: `  percached qa delete df15ba753f7f286fcb30792fdf292d30`, args: cobra.ExactArgs(1), space: oneSpaceFlag, before: checkEntryID,
+		flags: func(cmd *cobra.Command) { yesFlag(cmd, &yes) },
 		run: func(ctx context.Context, c *session, args []string) error {
+			there, err := c.GetEntryWithResponse(ctx, c.space, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.confirm(ctx, yes, "Delete the stored answer of %q?", there.JSON200.Question); err != nil {
+				return err
+			}
 			if _, err := c.DeleteEntryWithResponse(ctx, c.space, args[0]); err != nil {
 				return err
 			}

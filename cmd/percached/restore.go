@@ -48,7 +48,7 @@ Documents that you deleted after the backup reappear; delete them again.`,
 				return err
 			}
 			defer from.Close() //nolint:errcheck // nothing was written
-			out, err := restore(cmd.Context(), conf.Now(), readUntilDone(cmd.Context(), from), force, cmd.ErrOrStderr())
+			out, err := restore(cmd, conf.Now(), readUntilDone(cmd.Context(), from), force)
 			if err != nil {
 				return err
 			}
@@ -93,8 +93,9 @@ func readUntilDone(ctx context.Context, from io.Reader) io.Reader {
 }
 
 // restore sends the backup to the daemon, or restores it itself if none is running.
-func restore(ctx context.Context, c config.Config, from io.Reader, force bool, stderr io.Writer) (api.Restored, error) {
-	l, err := link.Running(c.Data)
+func restore(cmd *cobra.Command, c config.Config, from io.Reader, force bool) (api.Restored, error) {
+	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+	l, err := runningDaemon(cmd, c.Data)
 	if err != nil {
 		return api.Restored{}, err
 	}
@@ -103,7 +104,9 @@ func restore(ctx context.Context, c config.Config, from io.Reader, force bool, s
 		return api.Restored(out), err
 	}
 	defer l.Close() //nolint:errcheck // the request ended
+	sent := cmdline.Waiting(stderr, "restoring the backup")
 	got, err := l.RestoreWithBodyWithResponse(ctx, &client.RestoreParams{Force: &force}, "application/gzip", from)
+	sent()
 	if commands.Misused(err) { // a damaged backup is not wrong usage
 		err = fault.New(fault.Invalid, "percached: restore", "%s", cmdline.Sentence(err))
 	}

@@ -254,9 +254,13 @@ func TestRestoreRefusesTwoOfOne(t *testing.T) {
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	errs, status := restoreInto(t, filepath.Join(t.TempDir(), "data"), b.Bytes())
+	dir := filepath.Join(t.TempDir(), "data")
+	errs, status := restoreInto(t, dir, b.Bytes())
 	if status != commands.ExitFailed || !strings.Contains(errs, "duplicate file prompts/instructions.txt") {
 		t.Errorf("%d %s", status, errs)
+	}
+	if home.Exists(dir) {
+		t.Error("the refused restore left a data folder")
 	}
 }
 

@@ -90,12 +90,12 @@ func printStatus(p *cmdline.Printer, s *client.Status) {
 	q, st := s.Questions, s.Stored
 	all := q.AnswerHits + q.VerifiedHits + q.TensorHits + q.Misses
 	p.Line("documents  %d in %d spaces, %d chunks", st.Documents, st.Spaces, st.Chunks)
-	p.Line("questions  %d since the start: %d answer hits, %d verified hits, %d tensor hits, %d misses, %d failed", all, q.AnswerHits, q.VerifiedHits, q.TensorHits, q.Misses, q.Failed)
+	p.Line("questions  %d since the start: %d got a stored answer, %d a confirmed stored answer, %d used stored text, %d computed, %d failed", all, q.AnswerHits, q.VerifiedHits, q.TensorHits, q.Misses, q.Failed)
 	if all > 0 {
-		p.Line("saved      about %.1f s and %d tokens; hit rate %.0f %%", q.SavedSeconds, q.ReusedTokens, 100*float64(q.AnswerHits+q.VerifiedHits+q.TensorHits)/float64(all))
+		p.Line("saved      about %.1f s and %d tokens; %.0f %% of the questions reused something", q.SavedSeconds, q.ReusedTokens, 100*float64(q.AnswerHits+q.VerifiedHits+q.TensorHits)/float64(all))
 	}
-	p.Line("QA bank    %s %d entries, %d answered, %d stale", bar(st.BankBytes, st.BankLimit), st.Entries, st.Answered, st.Stale)
-	p.Line("tensors    %s %d slices; %s on disk", bar(st.TensorBytes, st.TensorLimit), st.Slices, cmdline.Size(st.DiskBytes))
+	p.Line("answers    %s %d questions, %d answered, %d out of date", bar(st.BankBytes, st.BankLimit), st.Entries, st.Answered, st.Stale)
+	p.Line("tensors    %s %d pieces of text; %s on disk", bar(st.TensorBytes, st.TensorLimit), st.Slices, cmdline.Size(st.DiskBytes))
 	p.Line("idle work  %s; %d jobs waiting, %d parked; took %.1f s and saved %.1f s in 30 days", s.Idle.State, s.Waiting.Jobs, s.Waiting.Parked, s.Idle.SpentSeconds, s.Idle.SavedSeconds)
 	printPlacements(p, s)
 	p.Line("waiting    %d questions, %d uploads", s.Waiting.Questions, s.Waiting.Uploads)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,7 @@ type tokensReport struct {
 func (r *tokensReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
 	for _, l := range r.Tokens {
-		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.spaceText(), l.Made.UTC().Format(TimeLayout), l.Name)
+		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.spaceText(), timeText(l.Made), l.Name)
 	}
 	return p.Err
 }
@@ -188,8 +189,16 @@ A token for one space reveals nothing about other spaces, not even that they exi
 }
 
 func tokenRevoke() *cobra.Command {
-	return tokenSubcommand("revoke ID", "Revoke a token; the ID main replaces the main token", cobra.ExactArgs(1), func(dir string, args []string) (cmdline.Report, error) {
+	var yes bool
+	var cmd *cobra.Command
+	ask := func(format string, args ...any) error {
+		return confirm(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), yes, format, args...)
+	}
+	cmd = tokenSubcommand("revoke ID", "Revoke a token; the ID main replaces the main token", cobra.ExactArgs(1), func(dir string, args []string) (cmdline.Report, error) {
 		if args[0] == token.MainID { // also if its file cannot be used
+			if err := ask("Replace the main token? Whoever uses the old one is shut out."); err != nil {
+				return nil, err
+			}
 			secret, err := token.Renew(dir)
 			return &secretReport{Secret: secret, replaced: true}, err
 		}
@@ -197,8 +206,19 @@ func tokenRevoke() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
+		all, err := s.List()
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(all, func(t token.Token) bool { return t.ID == args[0] }); i >= 0 {
+			if err := ask("Revoke the token %s %s?", all[i].ID, all[i].Name); err != nil {
+				return nil, err
+			}
+		}
 		return &revokedReport{ID: args[0]}, s.Revoke(args[0])
 	})
+	yesFlag(cmd, &yes)
+	return cmd
 }
 
 // revokedReport names the revoked token.

@@ -47,8 +47,8 @@ func TestTokensBesideADaemon(t *testing.T) {
 	if err := json.Unmarshal([]byte(call("list", "--json")), &list); err != nil || len(list.Tokens) != 2 || list.Tokens[1].ID != got.ID {
 		t.Errorf("%+v %v", list, err)
 	}
-	call("revoke", got.ID)
-	anew := call("revoke", "main")
+	call("revoke", got.ID, "--yes")
+	anew := call("revoke", "main", "--yes")
 	for secret, want := range map[string]bool{phone: false, main: false, anew: true} {
 		if _, ok := daemon.Check(secret); ok != want {
 			t.Errorf("admitted: %v, and should be %v", ok, want)

@@ -149,7 +149,7 @@ func TestWrongMainTokenIsReplaced(t *testing.T) {
 			err := run(context.Background(), append(args, "--data", dir), strings.NewReader(""), &out, io.Discard)
 			return out.String(), err
 		}
-		secret, err := call("token", "revoke", "main")
+		secret, err := call("token", "revoke", "main", "--yes")
 		shown, err2 := call("token", "show")
 		if err != nil || err2 != nil || secret != shown || !strings.HasPrefix(secret, "pc_") {
 			t.Errorf("%s: %q %v, %q %v", tc.name, secret, err, shown, err2)

@@ -9,6 +9,11 @@ import (
 	"github.com/percached/percached/internal/base/version"
 )
 
+// versionText names this version and what it was built for.
+func versionText() string {
+	return fmt.Sprintf("percached %s (%s/%s, %s)", version.String(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+}
+
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
@@ -16,7 +21,7 @@ func versionCommand() *cobra.Command {
 		Example: `  percached version`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "percached %s (%s/%s, %s)\n", version.String(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}

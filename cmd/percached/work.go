@@ -158,7 +158,7 @@ func printDrained(p *cmdline.Printer, d *client.Drained) {
 func printReasons(p *cmdline.Printer, d *client.Drained) {
 	for _, r := range d.Reasons {
 		if r.Code != client.ReasonCodeNothingDue {
-			p.Line("  %s: %s", r.Code, r.Text)
+			p.Line("  %s", r.Text)
 		}
 	}
 }

@@ -23,8 +23,11 @@ func Root(use, short, long, example string, stdin io.Reader, stdout, stderr io.W
 // Help is the action of a command that only groups others.
 func Help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// Strict makes all commands refuse wrong arguments with their usage line, also cobra's own.
+// Strict makes all commands refuse wrong arguments with their usage line, and unknown names with
+// the likeliest one, also cobra's own.
 func Strict(root *cobra.Command) {
+	root.SetFlagErrorFunc(unknownFlag)
+	root.Args = onlyCommands
 	for _, cmd := range root.Commands() {
 		showUse(cmd)
 	}
@@ -33,11 +36,11 @@ func Strict(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "completion":
-			cmd.RunE = Help
+			cmd.RunE, cmd.Args = Help, onlyCommands
 		case "help":
 			cmd.Args = func(_ *cobra.Command, names []string) error {
 				if of, rest, _ := root.Find(names); len(rest) > 0 {
-					return cmdline.Misusef("unknown command %q for %q", rest[0], of.CommandPath())
+					return unknownCommand(of, rest[0])
 				}
 				return nil
 			}
@@ -51,7 +54,11 @@ func showUse(cmd *cobra.Command) {
 		showUse(under)
 	}
 	check := cmd.Args
-	if cmd.HasSubCommands() || check == nil {
+	if cmd.HasSubCommands() {
+		cmd.Args = onlyCommands
+		return
+	}
+	if check == nil {
 		return
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -60,4 +67,12 @@ func showUse(cmd *cobra.Command) {
 		}
 		return nil
 	}
+}
+
+// onlyCommands refuses the arguments of a command that only groups others.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	return nil
 }

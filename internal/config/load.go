@@ -185,8 +185,8 @@ func Variable(key string) string {
 	return variablePrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
 
-// forClients are variables of scripts that call a daemon. The daemon ignores them.
-var forClients = []string{"PERCACHED_URL", "PERCACHED_TOKEN", "PERCACHED_SPACE"}
+// forClients are variables of commands and scripts that call a daemon. The daemon ignores them.
+var forClients = []string{"PERCACHED_URL", "PERCACHED_TOKEN", "PERCACHED_TOKEN_FILE", "PERCACHED_SPACE"}
 
 // Environment is the settings in the environment. A variable that names no key keeps
 // its own name as the key, and Load refuses it.

@@ -29,6 +29,7 @@ type Link struct {
 
 	raw     *http.Client
 	address string
+	host    string // of a daemon that the user named, or empty
 }
 
 // New makes a link to the percached at an address.
@@ -51,7 +52,7 @@ func (l *Link) As(secret string) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Daemon, o.Timeout = l.Daemon, l.Timeout
+	o.Daemon, o.Timeout, o.host = l.Daemon, l.Timeout, l.host
 	return o, nil
 }
 
@@ -64,7 +65,7 @@ func (l *Link) Do(r *http.Request) (*http.Response, error) {
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
 		}
-		return nil, unreachable("link", err)
+		return nil, l.unreachable("link", err)
 	}
 	if resp.StatusCode < 300 {
 		resp.Body = responseBody{resp.Body}
@@ -75,16 +76,23 @@ func (l *Link) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "link", "no response from percached: %w", err)
 	}
-	return nil, client.Failed(max(resp.StatusCode, http.StatusBadRequest), b) // percached sends no redirects
+	err = client.Failed(max(resp.StatusCode, http.StatusBadRequest), b) // percached sends no redirects
+	if l.host != "" {
+		err = responseError(l.host, resp.StatusCode, resp.Header.Get("Location"), err)
+	}
+	return nil, err
 }
 
 // unreachable wraps an error of a request without its URL, which may contain a question.
-func unreachable(op string, err error) error {
+func (l *Link) unreachable(op string, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
 	if fault.KindOf(err) == fault.Timeout {
 		return err
+	}
+	if l.host != "" {
+		return connectError(l.host, err)
 	}
 	return fault.New(fault.Unavailable, op, "no response from percached: %w", err)
 }
@@ -113,7 +121,7 @@ func (l *Link) Ready(ctx context.Context, stderr io.Writer) error {
 		}
 		resp, err := l.send(r)
 		if err != nil {
-			return unreachable("link.Ready", err)
+			return l.unreachable("link.Ready", err)
 		}
 		now, err := l.readiness(resp)
 		switch {
@@ -147,6 +155,8 @@ func (l *Link) readiness(resp *http.Response) (client.Ready, error) {
 	switch {
 	case err == nil && json.Unmarshal(b, &now) == nil && now.Stage != "":
 		return now, nil
+	case err == nil && l.host != "":
+		return now, responseError(l.host, resp.StatusCode, resp.Header.Get("Location"), client.Failed(max(resp.StatusCode, http.StatusBadRequest), b))
 	case err == nil && resp.StatusCode >= http.StatusBadRequest:
 		return now, client.Failed(resp.StatusCode, b)
 	case fault.KindOf(err) == fault.Timeout:

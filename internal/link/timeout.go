@@ -22,7 +22,8 @@ var errTimeout = errors.New("timeout")
 func hasDeadline(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodPatch:
-		return r.URL.Path != "/v1/events" && r.URL.Path != "/v1/backup" && !strings.HasSuffix(r.URL.Path, "/export")
+		path := r.URL.Path // a proxy may serve percached below a path of its own
+		return !strings.HasSuffix(path, "/v1/events") && !strings.HasSuffix(path, "/v1/backup") && !strings.HasSuffix(path, "/export")
 	}
 	return false
 }

@@ -32,12 +32,17 @@ type Restored struct {
 // Restore restores a backup in a data folder that is not in use, and creates a
 // missing one.
 func Restore(ctx context.Context, c config.Config, from io.Reader, force bool, log *slog.Logger, stderr io.Writer) (out Restored, err error) {
+	made := !home.Exists(c.Data)
 	h, err := home.Open(c.Data)
 	if err != nil {
 		return out, err
 	}
 	defer func() {
-		if shut := h.Close(); err == nil {
+		end := h.Close
+		if made && err != nil { // refused: leave nothing behind
+			end = h.Discard
+		}
+		if shut := end(); err == nil {
 			err = shut
 		}
 	}()
@@ -52,6 +57,7 @@ func Restore(ctx context.Context, c config.Config, from io.Reader, force bool, l
 		return CheckReplace(c.Data, there, b, false)
 	})
 	if err == nil {
+		made = false // from here on it may hold data
 		err = h.CommitRestore()
 	}
 	if err == nil {

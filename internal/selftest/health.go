@@ -25,6 +25,7 @@ import (
 // Health is the report of percached doctor.
 type Health struct {
 	OK       bool                 `json:"ok"`
+	Full     bool                 `json:"full"` // all types were tested, not the first alone
 	Machine  machine.Machine      `json:"machine"`
 	CPU      llamacpp.CPUReport   `json:"cpu"`
 	Library  string               `json:"llama_cpp"`    // llama.cpp and its device
@@ -48,7 +49,7 @@ type advice struct {
 // kvTypes are the types of keys and values in order of preference.
 var kvTypes = []string{"f16", "q8_0", "q4_0"}
 
-// Examine tests every type. An error means that a test could not run.
+// Examine tests the first type briefly, or, if h.Full is set, every type in full. An error means that a test could not run.
 func (h *Health) Examine(ctx context.Context, open Opener, s *Source, stderr io.Writer) error {
 	if len(h.CPU.Missing) > 0 {
 		return nil // llama.cpp would crash
@@ -59,7 +60,11 @@ func (h *Health) Examine(ctx context.Context, open Opener, s *Source, stderr io.
 		return err
 	}
 	h.Random = s.Model == ""
-	for _, typ := range kvTypes {
+	types := kvTypes[:1]
+	if h.Full {
+		types = kvTypes
+	}
+	for _, typ := range types {
 		c := llamacpp.Default()
 		c.Model, c.KeyType, c.ValueType, c.Context, c.GPULayers = path, typ, typ, TestContext, h.GPULayers
 		t := TypeTest{Type: typ}
@@ -90,7 +95,7 @@ func (h *Health) test(ctx context.Context, open Opener, c llamacpp.Config, t *Ty
 		return nil
 	}
 	cmdline.Say(stderr, "testing type %s of keys and values", c.KeyType)
-	return t.Run(ctx, e)
+	return t.Run(ctx, e, h.Full)
 }
 
 // Conclude derives warnings, failures and advice.
@@ -221,6 +226,9 @@ func (h *Health) Table(w io.Writer) error {
 	for _, k := range h.Types {
 		row("K/V "+k.Type, "%s", describeType(&k))
 	}
+	if rest := kvTypes[min(len(h.Types), len(kvTypes)):]; len(h.Types) > 0 && len(rest) > 0 {
+		row("K/V "+strings.Join(rest, ", "), "not tested; percached doctor --full tests all types, and more of each")
+	}
 	row("data folder", "%s", h.Folder.describe())
 	if err := t.Flush(); err != nil {
 		return err
@@ -243,9 +251,9 @@ func describeType(t *TypeTest) string {
 	case t.Unstored != "":
 		return "usable, not tested: tensors cannot be stored"
 	case t.OK && t.NoParallel != "":
-		return fmt.Sprintf("equal results cold, warm and warm from disk (%d tokens, sequential placement; not parallel: %s)", t.Tokens, t.NoParallel)
+		return fmt.Sprintf("equal results with stored tensors and without (%d tokens, sequential placement; not parallel: %s)", t.Tokens, t.NoParallel)
 	case t.OK:
-		return fmt.Sprintf("equal results cold, warm and warm from disk (%d tokens, both placements)", t.Tokens)
+		return fmt.Sprintf("equal results with stored tensors and without (%d tokens, both placements)", t.Tokens)
 	case t.Unsupported:
 		return "disabled: " + t.Reason
 	}

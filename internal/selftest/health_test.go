@@ -32,7 +32,7 @@ func TestDoctor(t *testing.T) {
 		{name: "refused", refused: "q4_0", ok: true, types: []string{"f16", "q8_0"}, warn: "heads of 10 numbers"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := &selftest.Health{CPU: tc.cpu}
+			h := &selftest.Health{CPU: tc.cpu, Full: true}
 			if err := h.Examine(context.Background(), selftesting.Opener(tc.wrong, tc.refused), &selftest.Source{Model: "m"}, &bytes.Buffer{}); err != nil {
 				t.Fatal(err)
 			}
@@ -48,6 +48,21 @@ func TestDoctor(t *testing.T) {
 				t.Error(err, out.String())
 			}
 		})
+	}
+}
+
+// Without --full doctor tests the first type alone, and says so.
+func TestDoctorBriefly(t *testing.T) {
+	for wrong, ok := range map[string]bool{"": true, "q8_0": true, "f16": false} {
+		h := &selftest.Health{}
+		if err := h.Examine(context.Background(), selftesting.Opener(wrong, ""), &selftest.Source{Model: "m"}, &bytes.Buffer{}); err != nil {
+			t.Fatal(err)
+		}
+		h.Conclude()
+		var out bytes.Buffer
+		if err := h.Table(&out); err != nil || h.OK != ok || len(h.Types) != 1 || !strings.Contains(out.String(), "not tested; percached doctor --full") {
+			t.Errorf("wrong %q: %v, ok %v, %s", wrong, err, h.OK, out.String())
+		}
 	}
 }
 

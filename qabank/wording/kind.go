@@ -1,6 +1,9 @@
 package wording
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // strip takes off what stands around a question out of politeness. embedded
 // says that it stood in a sentence: "tell me where it is".
@@ -91,6 +94,41 @@ func rewrite(t []token) []token {
 				out = appendWords(out, t[i], to)
 				return append(out, t[i+k:]...)
 			}
+		}
+	}
+	return t
+}
+
+// partOf says plainly which of some things are asked for: "which of the invoices are unpaid" asks
+// for the same as "which invoices are unpaid", and "which of Ana's invoices are" for the same as
+// "which invoices of Ana are".
+func partOf(t []token) []token {
+	of := 1
+	switch {
+	case len(t) > 3 && t[0].raw == "which":
+	case len(t) > 4 && t[0].raw == "how" && t[1].raw == "many":
+		of = 2
+	default:
+		return t
+	}
+	if t[of].raw != "of" {
+		return t
+	}
+	x := english()
+	plural := func(i int) bool { // and the verb follows, so nothing else belongs to it
+		if i+1 >= len(t) || t[i].comma || t[i+1].comma {
+			return false
+		}
+		one, _ := x.lemma(t[i].raw)
+		verb, _ := x.lemma(t[i+1].raw)
+		return one != t[i].raw && (verb == "be" || verb == "do" || verb == "have" || helper(t[i+1].raw))
+	}
+	if t[of+1].raw == "the" && plural(of+2) {
+		return slices.Concat(t[:of], t[of+2:])
+	}
+	for i := of + 2; i < min(of+6, len(t)-1); i++ {
+		if t[i].raw == "'s" && plural(i+1) {
+			return slices.Concat(t[:of], t[i+1:i+2], t[of:i], t[i+2:])
 		}
 	}
 	return t

@@ -51,7 +51,7 @@ func read(t []token, more, late bool, names map[string]bool) *question {
 		q.mine = q.mine || w.raw == "my" || w.raw == "mine" || w.raw == "me" || w.raw == "myself"
 		q.ours = q.ours || w.raw == "our" || w.raw == "ours" || w.raw == "us" || w.raw == "ourselves"
 	}
-	rest = plainly(rewrite(rest))
+	rest = plainly(rewrite(partOf(rest)))
 	kind, from, to := kindAt(rest)
 	q.kind = kind
 	q.embedded = embedded

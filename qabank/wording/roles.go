@@ -202,7 +202,7 @@ func (q *question) sequence(back map[int]bool, others []word) (out []string, ok 
 		if g.head < 0 {
 			return nil, false
 		}
-		list = q.attach(list, g)
+		list = q.attach(list, q.behindOwner(g))
 	}
 	marked := map[string]bool{}
 	for _, w := range others {
@@ -215,4 +215,15 @@ func (q *question) sequence(back map[int]bool, others []word) (out []string, ok 
 		out = append(out, w.key)
 	}
 	return out, true
+}
+
+// behindOwner lets a group stand right before the thing that it belongs to, behind whose it
+// is: "Ana's budget for travel" is Ana's travel budget, and the travel budget of Ana.
+func (q *question) behindOwner(g group) group {
+	for _, w := range q.words {
+		if w.id >= g.head && w.id < g.last && w.mark == "'s" {
+			g.head = w.id + 1
+		}
+	}
+	return g
 }

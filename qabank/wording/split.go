@@ -35,7 +35,7 @@ func split(text string) (out []token, more bool) {
 			}
 		case c == '%' || c == '&' || c == '#' || c == '+' || c == '=' || unicode.Is(unicode.Sc, c) || unicode.Is(unicode.So, c):
 		default:
-			comma = comma || strings.ContainsRune(",;:.!?()", c)
+			comma = comma || strings.ContainsRune(",;:.!?()", c) && !abbreviates(out, r, i)
 			i++
 			continue
 		}
@@ -99,6 +99,21 @@ func sign(r []rune, i int) bool {
 // dotted says whether a number or name begins with its point: .5, .net.
 func dotted(r []rune, i int) bool {
 	return r[i] == '.' && i+1 < len(r) && (unicode.IsLetter(r[i+1]) || digit(r, i+1)) && (i == 0 || unicode.IsSpace(r[i-1]))
+}
+
+// abbreviates says whether a point ends a title or an initial before a name, and no sentence:
+// Dr. Berg, Phillip K. Allen.
+func abbreviates(out []token, r []rune, i int) bool {
+	if r[i] != '.' || len(out) == 0 || i+2 >= len(r) || r[i+1] != ' ' || !unicode.IsLetter(r[i+2]) {
+		return false
+	}
+	switch w := out[len(out)-1]; w.raw {
+	case "mr", "mrs", "ms", "dr", "prof", "st", "rev", "capt", "lt", "sgt":
+		return true
+	default:
+		initial := len(out) > 1 && i > 1 && unicode.IsUpper(r[i-1]) && r[i-2] == ' '
+		return initial && out[len(out)-2].name && unicode.IsUpper(r[i+2])
+	}
 }
 
 // joins says whether a mark between two characters is part of the word.

@@ -105,6 +105,19 @@ func (h *Home) Close() error {
 	return nil
 }
 
+// Discard closes a folder that Open has created and nothing was stored in, and removes it. It
+// removes no file that it does not know, and then keeps the folder.
+func (h *Home) Discard() error {
+	for _, name := range []string{"schema", "key"} {
+		os.Remove(h.Path(name)) //nolint:errcheck // what is left keeps the folder, and does no harm
+	}
+	err := h.Close()
+	if err == nil && os.Remove(h.Path("lock")) == nil {
+		os.Remove(h.dir) //nolint:errcheck // it may hold a file of somebody else
+	}
+	return err
+}
+
 // isNew says whether the folder is empty, or contains only what an interrupted Open or the
 // owner's configuration left.
 func (h *Home) isNew() (bool, error) {
