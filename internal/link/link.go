@@ -23,7 +23,9 @@ type Link struct {
 	*client.ClientWithResponses
 	// Daemon is the address of the daemon, or empty if this process answers.
 	Daemon string
-	Close  func() error
+	// Data is the data folder.
+	Data  string
+	Close func() error
 	// Timeout is the maximum time of a short request (see hasDeadline).
 	Timeout time.Duration
 
@@ -51,7 +53,7 @@ func (l *Link) As(secret string) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Daemon, o.Timeout = l.Daemon, l.Timeout
+	o.Daemon, o.Data, o.Timeout = l.Daemon, l.Data, l.Timeout
 	return o, nil
 }
 
