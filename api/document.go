@@ -15,6 +15,7 @@ import (
 // Document is a stored source.
 type Document struct {
 	ID     percached.DocumentID `json:"id"`
+	Key    string               `json:"key"` // the source's own name
 	Title  string               `json:"title"`
 	Source string               `json:"source"`
 	Format string               `json:"format"`

@@ -1098,6 +1098,11 @@ type Document struct {
 	// ID The same document has another id in every space, and in a space that is created again.
 	ID DocumentID `json:"id"`
 
+	// Key The source's own name, which replaces the document when it is added again: `mail:` and the
+	// Message-ID of a mail, `file:` and the path of a file, `json:` and the file and key of a JSON
+	// object.
+	Key string `json:"key"`
+
 	// Path The name of the latest file that contained the document. Documents of a JSON body have
 	// `documents.jsonl`.
 	Path *string `json:"path,omitempty"`
@@ -1127,6 +1132,11 @@ type DocumentText struct {
 
 	// ID The same document has another id in every space, and in a space that is created again.
 	ID DocumentID `json:"id"`
+
+	// Key The source's own name, which replaces the document when it is added again: `mail:` and the
+	// Message-ID of a mail, `file:` and the path of a file, `json:` and the file and key of a JSON
+	// object.
+	Key string `json:"key"`
 
 	// Path The name of the latest file that contained the document. Documents of a JSON body have
 	// `documents.jsonl`.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -29,6 +30,7 @@ const (
 
 func addCommand(dial dialer) *cobra.Command {
 	var kind, name string
+	var sync, empty bool
 	return apiCommand{
 		use: "add PATH...", short: "Add documents: files, mailboxes, folders",
 		long: `Adds files and folders to a space: mails with their attachments (.eml, .mbox,
@@ -40,19 +42,34 @@ to add one of those, name it. "-" reads one file from standard input.
 
 Adding the same document twice has no effect. A changed document replaces its old
 version and keeps the chunks that did not change. If percached cannot read a file,
-it prints the file and the reason, adds the rest, and exits with status 1.`,
+it prints the file and the reason, adds the rest, and exits with status 1.
+
+With --sync the space holds what the folders hold: percached also deletes the documents
+of files that vanished, and of mails that vanished from a mailbox. It does not read
+files again that did not change. The documents of a file or folder that cannot be read,
+that is empty or that is not mounted stay. Use percached watch to follow folders all
+the time.`,
 		example: `  percached add ~/Mail/inbox.mbox --space mail
   percached add notes/ meeting.vtt
-  percached add - --name notes.md`,
+  percached add - --name notes.md
+  percached add --sync ~/Maildir --space mail`,
 		args: cobra.MinimumNArgs(1), keys: documentKeys(), need: need{Folder: true}, space: oneSpaceFlag,
 		complete: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // files
 		flags: func(cmd *cobra.Command) {
 			kindFlag(cmd, &kind, "", "Kind of documents in a new space (default: emails)")
 			cmd.Flags().StringVar(&name, "name", "", "Name of the file on standard input, by which it is replaced later")
+			cmd.Flags().BoolVar(&sync, "sync", false, "Also delete the documents of files in PATH that vanished")
+			cmd.Flags().BoolVar(&empty, "empty", false, "With --sync: delete the documents of a PATH that is empty or missing, too")
 		},
 		before: func(paths []string) error {
 			if slices.Contains(paths, "") {
 				return cmdline.Misusef("PATH is empty")
+			}
+			if empty && !sync {
+				return cmdline.Misusef("--empty has an effect with --sync only")
+			}
+			if sync && slices.Contains(paths, inputPath) {
+				return cmdline.Misusef("--sync takes files and folders, not standard input")
 			}
 			return checkInput(paths, name)
 		},
@@ -60,9 +77,13 @@ it prints the file and the reason, adds the rest, and exits with status 1.`,
 			if err := c.makeSpace(ctx, client.SpaceKind(kind)); err != nil {
 				return err
 			}
-			a := &addRun{session: c, name: name, began: time.Now(), progress: cmdline.Progress(c.stderr, "added")}
-			a.report.Failures, a.report.LeftOut = []client.Failure{}, []client.Failure{}
-			err := a.sendAll(ctx, paths)
+			a := c.newAddRun()
+			a.name = name
+			send := a.sendAll
+			if sync {
+				send = func(ctx context.Context, paths []string) error { return a.syncOnce(ctx, paths, empty) }
+			}
+			err := send(ctx, paths)
 			a.progress(1)
 			switch {
 			case ctx.Err() != nil && a.documents() > 0:
@@ -106,6 +127,7 @@ type addReport struct {
 	Replaced  int              `json:"replaced"`
 	Failed    int              `json:"failed"`
 	Chunks    int              `json:"chunks"`
+	Deleted   *int             `json:"deleted,omitempty"` // with --sync
 	Failures  []client.Failure `json:"failures"`
 	LeftOut   []client.Failure `json:"left_out"`
 	Seconds   float64          `json:"seconds"`
@@ -118,7 +140,14 @@ type addRun struct {
 	began       time.Time
 	progress    func(of1 float64)
 	total, done int64 // bytes
+	unsent      map[string]error
 	report      addReport
+}
+
+func (c *session) newAddRun() *addRun {
+	a := &addRun{session: c, began: time.Now(), progress: cmdline.Progress(c.stderr, "added"), unsent: map[string]error{}}
+	a.report.Failures, a.report.LeftOut = []client.Failure{}, []client.Failure{}
+	return a
 }
 
 func (a *addRun) documents() int { return a.report.Added + a.report.Unchanged + a.report.Replaced }
@@ -157,6 +186,7 @@ func (a *addRun) sendAll(ctx context.Context, paths []string) error {
 type inputFile struct {
 	path string
 	size int64
+	from int64     // where the part to upload begins
 	in   io.Reader // of standard input; nil: the file at path
 }
 
@@ -188,13 +218,13 @@ func (a *addRun) files(paths []string) (all []inputFile) {
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
 		if err == nil {
-			err = reader.Files(abs, func(path string, size int64) {
+			err = reader.Walk(abs, reader.Visitor{File: func(path string, info fs.FileInfo) {
 				if !seen[path] {
 					seen[path] = true
-					all = append(all, inputFile{path: path, size: size})
-					a.total += size
+					all = append(all, inputFile{path: path, size: info.Size()})
+					a.total += info.Size()
 				}
-			}, a.addFailure)
+			}, Failed: a.addFailure})
 		}
 		if err != nil {
 			a.addFailure(p, err)
@@ -206,6 +236,14 @@ func (a *addRun) files(paths []string) (all []inputFile) {
 // addFailure records a file that this process could not read.
 func (a *addRun) addFailure(path string, err error) {
 	a.addFailures([]client.Failure{{Name: path, Reason: reasonText(err)}})
+}
+
+// addUnsent records files that could not be opened.
+func (a *addRun) addUnsent(files []client.Failure) {
+	a.addFailures(files)
+	for _, f := range files {
+		a.unsent[f.Name] = errors.New(f.Reason)
+	}
 }
 
 // addFailures records files that this process could not read.
@@ -247,6 +285,9 @@ func (a *addRun) sendPortion(ctx context.Context, files []inputFile) error {
 		return a.sendPortion(ctx, files[half:])
 	case badFile(err):
 		a.addFailure(files[0].path, err)
+		if errors.As(err, new(readError)) {
+			a.unsent[files[0].path] = err
+		}
 	case err != nil:
 		return err
 	case sent != nil:
@@ -298,7 +339,11 @@ func (a *addRun) printReport() error {
 	r := &a.report
 	r.Seconds = time.Since(a.began).Seconds()
 	err := a.printJSON(r, func(p *cmdline.Printer) {
-		p.Line("%d added, %d unchanged, %d replaced, %d failed; %d new chunks in %.1f s", r.Added, r.Unchanged, r.Replaced, r.Failed, r.Chunks, r.Seconds)
+		deleted := ""
+		if r.Deleted != nil {
+			deleted = fmt.Sprintf("%d deleted, ", *r.Deleted)
+		}
+		p.Line("%d added, %d unchanged, %d replaced, %s%d failed; %d new chunks in %.1f s", r.Added, r.Unchanged, r.Replaced, deleted, r.Failed, r.Chunks, r.Seconds)
 	})
 	if err == nil && r.Failed > 0 {
 		err = cmdline.Unwell{}

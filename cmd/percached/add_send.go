@@ -41,7 +41,8 @@ type openFile struct {
 	io.ReadCloser
 }
 
-// next opens the next file that can be opened. It returns nil if there is none.
+// next opens the next file that can be opened, at the part to send. It returns nil if there
+// is none.
 func (q *uploadQueue) next() *openFile {
 	for len(q.files) > 0 {
 		f := q.files[0]
@@ -51,7 +52,10 @@ func (q *uploadQueue) next() *openFile {
 		}
 		in, err := os.Open(f.path)
 		if err == nil {
-			return &openFile{f.path, in}
+			if _, err = in.Seek(f.from, io.SeekStart); err == nil {
+				return &openFile{f.path, in}
+			}
+			in.Close() //nolint:errcheck // nothing was written
 		}
 		q.failed = append(q.failed, client.Failure{Name: f.path, Reason: reasonText(err)})
 	}
@@ -63,7 +67,7 @@ func (a *addRun) send(ctx context.Context, files []inputFile) (*client.UploadSta
 	q := &uploadQueue{files: files}
 	first := q.next()
 	if first == nil {
-		a.addFailures(q.failed)
+		a.addUnsent(q.failed)
 		return nil, nil
 	}
 	body, to := io.Pipe()
@@ -90,7 +94,7 @@ func (a *addRun) send(ctx context.Context, files []inputFile) (*client.UploadSta
 	if err != nil {
 		return nil, err
 	}
-	a.addFailures(q.failed)
+	a.addUnsent(q.failed)
 	return r.JSON202, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/daemon"
@@ -23,6 +24,7 @@ type dialer func(cmd *cobra.Command, n need) (*link.Link, error)
 type need struct {
 	Folder bool // create a missing folder
 	Model  bool // open the language model
+	Daemon bool // refuse to open the folder: only a daemon will do
 }
 
 // linkFlags gives a command the flags that name the data folder, and flags for some keys.
@@ -60,6 +62,18 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 	data := conf.Now().Data
 	if !n.Folder && !home.Exists(data) {
 		return nil, noFolder(data)
+	}
+	if n.Daemon {
+		var l *link.Link
+		if home.Locked(data) {
+			if l, err = link.Daemon(data); err != nil {
+				return nil, err
+			}
+		}
+		if l == nil {
+			return nil, fault.New(fault.Unavailable, "cli.dial", "no daemon runs on %s; start one with percached serve", data)
+		}
+		return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
 	}
 	l, err := daemon.InProcess(cmd.Context(), conf, n.Model, node.Dependencies{}, cmd.ErrOrStderr())
 	used, busy := errors.AsType[*home.InUse](err)

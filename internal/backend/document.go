@@ -3,6 +3,8 @@ package backend
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"strings"
 
 	"golang.org/x/text/cases"
@@ -10,6 +12,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
@@ -17,7 +20,7 @@ import (
 
 func wireDocument(ids percached.PublicIDs, d percached.Document) api.Document {
 	return api.Document{
-		ID: ids.Document(d.ID), Title: d.Title, Source: d.Source, Format: d.Format, Date: d.Date, Path: d.Path, Added: d.Added.UTC(),
+		ID: ids.Document(d.ID), Key: d.Key, Title: d.Title, Source: d.Source, Format: d.Format, Date: d.Date, Path: d.Path, Added: d.Added.UTC(),
 		Words: d.Words, Chunks: len(d.Chunks),
 	}
 }
@@ -213,7 +216,7 @@ func (b *Backend) deleteSpace(ctx context.Context, o api.DeleteRequest) (api.Rec
 func (b *Backend) removeSpace(ctx context.Context, space string) (ingest.Receipt, error) {
 	// Tokens and prompts first. If this is interrupted, they must not apply to a new space of
 	// the same name.
-	if err := errors.Join(b.Tokens.DropSpace(space), b.PromptFiles(space).Remove()); err != nil {
+	if err := errors.Join(b.Tokens.DropSpace(space), b.PromptFiles(space).Remove(), b.removeSyncFile(space)); err != nil {
 		return ingest.Receipt{}, err
 	}
 	got, err := b.Library.DeleteSpace(ctx, space)
@@ -230,6 +233,15 @@ func (b *Backend) removeSpace(ctx context.Context, space string) (ingest.Receipt
 		err = b.LimitTensors(percached.Space{Name: space})
 	}
 	return got, err
+}
+
+// removeSyncFile removes the names of the files that a space follows.
+func (b *Backend) removeSyncFile(space string) error {
+	err := os.Remove(b.Home.Path(home.SyncFile(space)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.Unavailable, "backend.removeSyncFile", "%w", err)
+	}
+	return nil
 }
 
 // cleanUp removes the bytes of deleted data from disk, and says whether it succeeded.

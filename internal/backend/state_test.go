@@ -125,7 +125,7 @@ func TestConversionsShowAll(t *testing.T) {
 	none := percached.PublicIDs{}
 	shows(t, func(a answer.Answer) api.Answer { return wireAnswer(none, a) }, "Loaded", "Loaded.#", "Made", "Made.#", "Written")
 	shows(t, func(r answer.Record) api.Record { return wireRecord(none, r) }, "Number")
-	shows(t, func(d percached.Document) api.Document { return wireDocument(none, d) }, "Key", "Chunks")
+	shows(t, func(d percached.Document) api.Document { return wireDocument(none, d) }, "Chunks")
 	shows(t, func(c percached.Chunk) api.ChunkText { return wireChunk(none, c) }, "Version", "Documents", "Documents.#")
 	shows(t, wireReceipt)
 	shows(t, func(e qabank.Entry) api.Entry { return wireEntry(none, e) }, "Space", "Vector", "Vector.#", "Embedder", "Sources", "Sources.#", "Seen", "Settings", "Vetoed", "Vetoed.#")

@@ -45,7 +45,7 @@ func InProcess(ctx context.Context, conf *config.Loaded, model bool, deps node.D
 	})
 	l, err := link.New("http://localhost", secret, transport)
 	if err == nil {
-		l.Close = shut
+		l.Close, l.Data = shut, conf.Now().Data
 		err = l.Ready(ctx, stderr)
 	}
 	if err != nil {

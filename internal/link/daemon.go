@@ -66,7 +66,7 @@ func Daemon(data string) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Daemon = address
+	l.Daemon, l.Data = address, data
 	l.Close = func() error { transport.CloseIdleConnections(); return nil }
 	return l, nil
 }

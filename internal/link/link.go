@@ -23,7 +23,9 @@ type Link struct {
 	*client.ClientWithResponses
 	// Daemon is the address of the daemon, or empty if this process answers.
 	Daemon string
-	Close  func() error
+	// Data is the data folder.
+	Data  string
+	Close func() error
 	// Timeout is the maximum time of a short request (see hasDeadline).
 	Timeout time.Duration
 
@@ -52,7 +54,7 @@ func (l *Link) As(secret string) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Daemon, o.Timeout, o.host = l.Daemon, l.Timeout, l.host
+	o.Daemon, o.Data, o.Timeout, o.host = l.Daemon, l.Data, l.Timeout, l.host
 	return o, nil
 }
 

@@ -77,6 +77,7 @@ func layers() []layer {
 		{"internal/node/...", append(node, "internal/node")},
 		{"internal/backend", backend},
 		{"internal/link", append(shell, "api/client")},
+		{"internal/follow", append(shell, "knowledgebank", "knowledgebank/reader")},
 		{"internal/child", shell},
 		{"internal/selftest/...", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "llm/llmtest", "models", "qkvtree"})},
 		{"internal/daemon", daemon},
@@ -84,7 +85,7 @@ func layers() []layer {
 		{"internal/commands", slices.Concat(shell, []string{"api/client", "internal/daemon", "internal/node", "llm/jinja"})},
 		{"eval/...", []string{"api/client"}},
 		{"cmd/percached-eval/...", append(top, "eval/...", "internal/commands")},
-		{"cmd/percached/...", append(top, "internal/commands", "internal/demo/...")},
+		{"cmd/percached/...", append(top, "internal/commands", "internal/demo/...", "internal/follow")},
 	}
 }
 

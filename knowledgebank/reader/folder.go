@@ -25,8 +25,11 @@ func (r *Reader) Path(ctx context.Context, path string, emit func(*knowledgebank
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if e.err != nil {
+		switch {
+		case e.err != nil:
 			failed(e.path, fault.Wrap(op, e.err))
+			return nil
+		case e.folder:
 			return nil
 		}
 		return r.open(ctx, e, emit, failed)
@@ -52,13 +55,14 @@ func (r *Reader) open(ctx context.Context, e entry, emit func(*knowledgebank.Sou
 
 // entry is a file to read, or the error that prevents it.
 type entry struct {
-	path string
-	size int64
-	mail bool // it is in a Maildir
-	err  error
+	path   string
+	info   fs.FileInfo
+	mail   bool // it is in a Maildir
+	folder bool // it is a folder, whose content follows
+	err    error
 }
 
-// walk calls visit for every file that is read, in the order of names.
+// walk calls visit for every folder and file that is read, in the order of names.
 func walk(root string, visit func(e entry) error) error {
 	info, err := os.Stat(root)
 	if err != nil {
@@ -73,7 +77,7 @@ func walk(root string, visit func(e entry) error) error {
 		if err := f.Close(); err != nil {
 			return err
 		}
-		return visit(entry{path: root, size: info.Size()})
+		return visit(entry{path: root, info: info})
 	case !info.IsDir():
 		return fault.New(fault.Unsupported, "open", "neither a file nor a folder")
 	}
@@ -97,6 +101,9 @@ func openError(err error) error {
 // walkFolder visits the content of a walkFolder. mails says that the walkFolder belongs to a
 // Maildir.
 func walkFolder(dir string, mails bool, visit func(e entry) error) error {
+	if err := visit(entry{path: dir, folder: true}); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return visit(entry{path: dir, err: openError(err)})
@@ -128,7 +135,7 @@ func walkFolder(dir string, mails bool, visit func(e entry) error) error {
 			if e != nil {
 				err = visit(entry{path: path, err: openError(e)})
 			} else {
-				err = visit(entry{path: path, size: info.Size(), mail: mails})
+				err = visit(entry{path: path, info: info, mail: mails})
 			}
 		}
 		if err != nil {
@@ -173,18 +180,32 @@ type readFunc func(p []byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Files calls visit for every file that Path would read, and failed for every obstacle.
-// It returns the error of the path itself.
-func Files(path string, visit func(path string, size int64), failed func(path string, err error)) error {
+// Visitor hears of what Walk finds.
+type Visitor struct {
+	// Folder is called before the folder is read. It may be nil.
+	Folder func(path string)
+	File   func(path string, info fs.FileInfo)
+	Failed func(path string, err error)
+}
+
+// Walk visits every file that Path would read, and every obstacle. It returns the error
+// of the path itself.
+func Walk(path string, v Visitor) error {
+	if v.Folder == nil {
+		v.Folder = func(string) {}
+	}
 	err := walk(path, func(e entry) error {
-		if e.err != nil {
-			failed(e.path, e.err)
-		} else {
-			visit(e.path, e.size)
+		switch {
+		case e.err != nil:
+			v.Failed(e.path, e.err)
+		case e.folder:
+			v.Folder(e.path)
+		default:
+			v.File(e.path, e.info)
 		}
 		return nil
 	})
-	return fault.Wrap("reader.Files", err)
+	return fault.Wrap("reader.Walk", err)
 }
 
 // maildirMail matches the name of a mail in a Maildir: the second of its arrival with

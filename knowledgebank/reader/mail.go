@@ -53,6 +53,9 @@ func (f *file) parseMail(ctx context.Context, data []byte, separator string) (*k
 		s.Key = "sha256-" + hex.EncodeToString(sum[:])
 	}
 	s.Key = "mail:" + s.Key
+	if f.keysOnly {
+		return keyOnly(s.Key), nil
+	}
 	s.Blocks = p.mail(ctx, h, body, 0)
 	s.Notes = p.notes
 	if len(s.Blocks) == 0 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -108,7 +109,10 @@ func TestPathFolder(t *testing.T) {
 		t.Errorf("failed (-want +got):\n%s", diff)
 	}
 	files, size := 0, int64(0)
-	err := Files(dir, func(_ string, n int64) { files, size = files+1, size+n }, func(path string, err error) { t.Errorf("%s: %v", path, err) })
+	err := Walk(dir, Visitor{
+		File:   func(_ string, info fs.FileInfo) { files, size = files+1, size+info.Size() },
+		Failed: func(path string, err error) { t.Errorf("%s: %v", path, err) },
+	})
 	if err != nil || files != 12 || size == 0 {
 		t.Errorf("%d files of %d bytes, %v", files, size, err)
 	}
@@ -120,8 +124,8 @@ func TestPathThatCannotBeOpened(t *testing.T) {
 	if fault.KindOf(err) != fault.NotFound || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Path: %v", err)
 	}
-	if err := Files(filepath.Join(t.TempDir(), "nothing"), nil, nil); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("Files: %v", err)
+	if err := Walk(filepath.Join(t.TempDir(), "nothing"), Visitor{}); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("Walk: %v", err)
 	}
 	if runtime.GOOS == "linux" {
 		if err := r.Path(context.Background(), "/dev/null", nil, nil); fault.KindOf(err) != fault.Unsupported {

@@ -62,6 +62,7 @@ type file struct {
 	marked   bool // a byte order mark says that the content is UTF-8
 	packed   bool // the file is compressed
 	inZip    bool // the file is in an archive
+	keysOnly bool // only the keys of documents are asked for
 	bounds   Bounds
 	room     Room // for the current document; nil: it needs none
 	emit     func(*knowledgebank.Source) error
@@ -142,6 +143,8 @@ func (f *file) readAny(ctx context.Context, rd io.Reader) error {
 		return fault.New(fault.Unsupported, "sniff", "the file is compressed twice; unpack it first")
 	case of.stream != nil:
 		return of.stream(f, ctx, in)
+	case f.keysOnly && of.kind != mailKind:
+		return f.document(ctx, f.name, func() (*knowledgebank.Source, error) { return keyOnly(f.key()), nil })
 	}
 	data, err := f.whole(ctx, in)
 	if err != nil {

@@ -2,6 +2,8 @@ package home
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +71,7 @@ func Open(dir string) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.lock, err = lock(h.Path("lock")); err != nil {
+	if h.lock, err = Lock(h.Path("lock")); err != nil {
 		return nil, err
 	}
 	if fresh { // another process may have created it meanwhile
@@ -88,6 +90,13 @@ func Open(dir string) (*Home, error) {
 // Path returns the path of a part of the folder.
 func (h *Home) Path(name ...string) string {
 	return filepath.Join(append([]string{h.dir}, name...)...)
+}
+
+// SyncFile is the path, in a data folder, of the file with what percached add --sync and
+// percached watch know of the files of a space.
+func SyncFile(space string) string {
+	sum := sha256.Sum256([]byte(space))
+	return filepath.Join("sync", hex.EncodeToString(sum[:16])+".json")
 }
 
 // Close unlocks the folder. It also marks it as clean, unless Unclean is still set.

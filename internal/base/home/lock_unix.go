@@ -22,8 +22,9 @@ const (
 	again    = 10 * time.Millisecond
 )
 
-// lock locks the folder for this process. The system releases the lock when the process ends.
-func lock(path string) (*os.File, error) {
+// Lock locks a file for this process, and creates it. The error is InUse if another process
+// locked it. The system releases the lock when the file is closed or the process ends.
+func Lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return nil, fault.New(fault.Unavailable, op, "cannot write %s: %w; make the folder and its content yours", filepath.Dir(path), err)
@@ -55,6 +56,16 @@ func lock(path string) (*os.File, error) {
 }
 
 func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// Locked says that a process uses the folder.
+func Locked(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
 
 // killed says that the process that locked the file last exists no longer.
 func killed(path string) bool {
