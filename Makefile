@@ -34,7 +34,7 @@ CLIENT := $(TOOL) oapi-codegen --config api/client/generate.yaml
 # Only an error is a problem: otherwise lines of JSON would be read as one.
 CLIENT_PROBLEMS = perl -pi -e 's/"json"\) && true:/"json") && rsp.StatusCode >= 400:/'
 
-.PHONY: help need build build-eval demo models test race check bench eval rehearse generate generated clients page release sweep peer system system-tests
+.PHONY: help need build build-eval demo models test race check bench eval rehearse generate generated clients spec page release sweep peer system system-tests
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -74,7 +74,7 @@ race: need ## run all tests under the race detector but those that make check ru
 	@echo "Testing under the race detector."
 	@$(GO) test -race -timeout 35m -skip '^($(NO_RACE))$$' ./...
 
-check: build build-eval ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, page
+check: build build-eval ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, openapi.yaml, page
 	@echo "Formatting (gofumpt)."
 	@out=$$($(TOOL) gofumpt -l .) || exit 1; \
 		if [ -n "$$out" ]; then echo "Not formatted; run '$(TOOL) gofumpt -w .':"; echo "$$out"; exit 1; fi
@@ -93,7 +93,7 @@ check: build build-eval ## all that CI runs: build, formatting, vet, staticcheck
 	@if [ -e "$$(sh internal/tools/llama.sh where)/lib/libllama.so" ]; then \
 		$(MAKE) --no-print-directory system SYSTEM_SKIP='TestWarmEqualsCold/qwen|TestWarmEqualsCold/./q'; else \
 		echo "NOT TESTED WITH AN INSTALLED llama.cpp: there is none for tests. make system builds it, in 6 minutes."; fi
-	@$(MAKE) --no-print-directory page
+	@$(MAKE) --no-print-directory spec page
 	@echo "make check: all is well."
 
 generate: need ## make the Go client (api/client) from openapi.yaml
@@ -107,6 +107,10 @@ generated: need
 clients: ## make TypeScript's types from openapi.yaml, compile a sample app, and fetch the clients made for OpenAI; takes Node.js, Python 3 with pip
 	@echo "TypeScript's types of openapi.yaml, and a sample app that uses them."
 	@sh internal/tools/clients.sh
+
+spec: build ## check openapi.yaml with redocly and spectral, and try bin/percached with schemathesis for a minute; takes Node.js, Python 3 with pip
+	@echo "openapi.yaml, and a percached that must answer as it says."
+	@sh internal/tools/spec.sh bin/percached
 
 page: build ## try the page in headless Chromium; takes Node.js
 	@echo "The page in headless Chromium."

@@ -24,7 +24,7 @@ type Backend struct {
 	DeleteSpace backendCall[DeleteRequest, Receipt]
 
 	Upload         backendCall[Upload, UploadStatus]
-	Uploads        backendCall[Recent, Uploads]
+	Uploads        backendCall[Page, Uploads]
 	UploadStatus   backendCall[OneUpload, UploadStatus]
 	CancelUpload   backendCall[OneUpload, Nothing]
 	Documents      backendCall[DocumentPage, Documents]
@@ -37,12 +37,12 @@ type Backend struct {
 	ChangeFact backendCall[ChangeFactRequest, Fact]
 	DeleteFact backendCall[DeleteRequest, Receipt]
 
-	History      backendCall[Recent, Records]
+	History      backendCall[Page, Records]
 	ClearHistory backendCall[ClearHistoryRequest, Cleared]
 
-	Conversations      backendCall[Recent, Conversations]
+	Conversations      backendCall[Page, Conversations]
 	CreateConversation backendCall[NewConversation, Conversation]
-	Conversation       backendCall[RecentTurns, Conversation]
+	Conversation       backendCall[TurnsPage, Conversation]
 	AddTurns           backendCall[NewTurns, Conversation]
 	DeleteConversation backendCall[OneConversation, Receipt]
 
@@ -61,7 +61,7 @@ type Backend struct {
 	VerifyCache     backendCall[Nothing, Verified]
 	ClearCache      backendCall[Nothing, Dropped]
 	SpaceCache      backendCall[InSpace, SpaceCache]
-	Tree            backendCall[Recent, Tree]
+	Tree            backendCall[Page, Tree]
 	ClearSpaceCache backendCall[InSpace, Dropped]
 
 	Predictions backendCall[InSpace, Predictions]

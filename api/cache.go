@@ -67,8 +67,9 @@ type Slice struct {
 // Tree lists the slices of a space, each parent before its children.
 type Tree struct {
 	Slices []Slice `json:"slices"`
-	// More says that the space has more slices than the limit.
-	More bool `json:"more"`
+	// More says that there are more slices. Next is the cursor of the next page.
+	More bool   `json:"more"`
+	Next string `json:"next,omitempty"`
 }
 
 // Dropped counts deleted slices.

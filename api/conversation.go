@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Conversation is a stored conversation.
 type Conversation struct {
@@ -13,6 +17,7 @@ type Conversation struct {
 	Summary      string    `json:"summary,omitempty"` // of the turns that no longer fit into a prompt
 	// Turns are the latest, oldest first. A list of conversations has none.
 	Turns []SaidTurn `json:"turns,omitempty"`
+	Next  string     `json:"next,omitempty"` // of the earlier turns
 }
 
 // SaidTurn is a message of a stored conversation.
@@ -26,6 +31,7 @@ type SaidTurn struct {
 // Conversations lists conversations, the latest used first.
 type Conversations struct {
 	Conversations []Conversation `json:"conversations"`
+	Next          string         `json:"next,omitempty"`
 }
 
 // NewConversation is a conversation to create.
@@ -46,14 +52,15 @@ type OneConversation struct {
 	Conversation string `path:"conversation"`
 }
 
-// RecentTurns asks for a conversation with its latest turns.
-type RecentTurns struct {
+// TurnsPage asks for a conversation with one page of its turns, the latest first.
+type TurnsPage struct {
 	OneConversation
-	Limit int `query:"limit"` // 1 to 1000; default 100
+	Limit int    `query:"limit"` // 1 to 1000; default 100
+	After string `query:"after"` // Next of the previous page
 }
 
-func (in *RecentTurns) defaults()    { in.Limit = 100 }
-func (in *RecentTurns) check() error { return limit(in.Limit, 1000) }
+func (in *TurnsPage) defaults()    { in.Limit = 100 }
+func (in *TurnsPage) check() error { return limit(in.Limit, 1000) }
 
 // NewTurns are turns to add to a conversation.
 type NewTurns struct {
@@ -75,6 +82,11 @@ type NewTurn struct {
 func (in *NewTurns) check() error {
 	if len(in.Turns) < 1 || len(in.Turns) > 1000 {
 		return invalidField("/turns", "must have 1 to 1000 turns")
+	}
+	for i, t := range in.Turns {
+		if strings.TrimSpace(t.Text) == "" {
+			return invalidField("/turns/"+strconv.Itoa(i)+"/text", "must not be empty")
+		}
 	}
 	return nil
 }

@@ -242,7 +242,7 @@ func (c *checker) text(t reflect.Type, at, s string) {
 	case t == nil || t.Kind() == reflect.String && !isText(t):
 	case isText(t):
 		if reflect.New(t).Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)) != nil {
-			c.addFault(at, "has the wrong format")
+			c.addFault(at, textRule(t))
 		}
 	default:
 		c.addFault(at, typeRule(t))

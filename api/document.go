@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"strings"
@@ -57,7 +58,38 @@ type Page struct {
 // DocumentPage asks for one page of a space's documents.
 type DocumentPage struct {
 	Page
-	Find Words `query:"find"` // part of the title or source; empty: all documents
+	Find   Words  `query:"find"`   // part of the title or source; empty: all documents
+	Source Words  `query:"source"` // part of the source, such as the sender of a mail
+	Format Given  `query:"format"`
+	Since  Moment `query:"since"` // of the earliest date
+	Until  Moment `query:"until"` // of the latest date
+}
+
+// Moment is a time, or a whole day in the zone of what it is compared with.
+type Moment struct {
+	at  time.Time
+	day string
+}
+
+// UnmarshalText parses a time or a day.
+func (m *Moment) UnmarshalText(text []byte) (err error) {
+	if m.at, err = time.Parse(time.RFC3339, string(text)); err == nil {
+		return nil
+	}
+	m.day = string(text)
+	_, err = time.Parse(time.DateOnly, m.day)
+	return err
+}
+
+// IsZero says that no moment was given.
+func (m Moment) IsZero() bool { return m == Moment{} }
+
+// Compare returns -1, 0 or 1 if m is before, at or after t; a day is at all its times.
+func (m Moment) Compare(t time.Time) int {
+	if m.day != "" {
+		return cmp.Compare(m.day, t.Format(time.DateOnly))
+	}
+	return m.at.Compare(t)
 }
 
 // Words is a search text, trimmed and in Unicode form NFC.
@@ -152,6 +184,7 @@ type Failure struct {
 // Uploads lists uploads, the latest first.
 type Uploads struct {
 	Uploads []UploadStatus `json:"uploads"`
+	Next    string         `json:"next,omitempty"`
 }
 
 // OneUpload names an upload.

@@ -317,7 +317,7 @@ func (g Grant) redactEvent(e Event) (Event, bool) {
 	return e, true
 }
 
-func (s *Server) history(ctx context.Context, in Recent) (Records, error) {
+func (s *Server) history(ctx context.Context, in Page) (Records, error) {
 	r, err := s.backend.History(ctx, in)
 	return grantOf(ctx).redactRecords(r), err
 }

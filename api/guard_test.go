@@ -217,8 +217,8 @@ func TestTimesOfAScopedToken(t *testing.T) {
 // because they depend on other spaces.
 func TestScopedTokensReadCoarseTimes(t *testing.T) {
 	srv := testServer(t, Backend{
-		History: func(context.Context, Recent) (Records, error) {
-			return Records{[]Record{{Question: "a", TookMS: 999.9}, {Question: "b", TookMS: 4321}, {Question: "c", TookMS: 70_000}}}, nil
+		History: func(context.Context, Page) (Records, error) {
+			return Records{Questions: []Record{{Question: "a", TookMS: 999.9}, {Question: "b", TookMS: 4321}, {Question: "c", TookMS: 70_000}}}, nil
 		},
 		Predict: func(context.Context, InSpace) (Drained, error) {
 			w := Work{Done: 2, Preempted: 3, Seconds: 5.5, Computed: 100}

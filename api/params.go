@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/percached/percached"
 )
 
 // checked is an input with rules beyond the types of its fields.
@@ -21,7 +23,7 @@ type checked interface{ check() error }
 // defaulted is an input with default values.
 type defaulted interface{ defaults() }
 
-// Given is a query parameter that must not be empty if it is present.
+// Given is a text that must not be empty if it is present.
 type Given string
 
 // UnmarshalText refuses an empty text.
@@ -142,14 +144,29 @@ func set(v reflect.Value, text string) bool {
 // paramRule says which text a parameter accepts.
 func paramRule(t reflect.Type) string {
 	switch {
-	case t == reflect.TypeFor[time.Time]():
-		return "must be a time in RFC 3339 format"
 	case isText(t):
-		return "has the wrong format"
+		return textRule(t)
 	case t.Kind() == reflect.String:
 		return "must be UTF-8 without NUL"
 	}
 	return typeRule(t)
+}
+
+// textRule says which text a type accepts that unmarshals itself.
+func textRule(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[Words]():
+		return "must have 1 to 200 characters"
+	case reflect.TypeFor[Moment]():
+		return "must be a time or a day in RFC 3339 format, such as 2026-03-04"
+	case reflect.TypeFor[Given]():
+		return "must not be empty"
+	case reflect.TypeFor[time.Time]():
+		return "must be a time in RFC 3339 format"
+	case reflect.TypeFor[percached.DocumentID](), reflect.TypeFor[percached.ChunkID]():
+		return "must be an id of 32 hexadecimal digits"
+	}
+	return "must be one of the words that openapi.yaml names"
 }
 
 // printable makes a name sent by a client safe to send back.
@@ -186,9 +203,6 @@ func limit(n, most int) error {
 
 func (in *Page) defaults()    { in.Limit = 100 }
 func (in *Page) check() error { return limit(in.Limit, 1000) }
-
-func (in *Recent) defaults()    { in.Limit = 100 }
-func (in *Recent) check() error { return limit(in.Limit, 1000) }
 
 func (in *PassageSearch) defaults() { in.Limit = 10 }
 

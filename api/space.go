@@ -42,7 +42,7 @@ type Spaces struct {
 // NewSpace is the body of a request to create a space.
 type NewSpace struct {
 	Name     string   `json:"name"`
-	Kind     string   `json:"kind"` // empty: emails
+	Kind     Given    `json:"kind"` // absent: emails
 	Settings Settings `json:"settings"`
 }
 

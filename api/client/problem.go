@@ -15,21 +15,24 @@ func (e *ProblemError) Error() string {
 	p := e.Problem
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", p.Status, p.Title)
-	if p.Detail != nil {
-		b.WriteString(": " + *p.Detail)
-	}
-	for i, f := range p.Errors {
-		b.WriteString([]string{": ", "; "}[min(i, 1)] + f.Field + " " + f.Detail)
+	if what := p.what(); what != "" {
+		b.WriteString(": " + what)
 	}
 	return b.String()
 }
 
-// Sentence describes the problem to a user: its detail and the invalid fields.
+// what returns the detail without the fix at its end. It names the invalid fields.
+func (p *Problem) what() string {
+	return strings.TrimSuffix(strings.TrimSuffix(p.Detail, p.Fix), ". ")
+}
+
+// Sentence describes the problem to a user: what is wrong, or the invalid fields. The fix
+// addresses programs.
 func (e *ProblemError) Sentence() string {
 	p := &e.Problem
 	text := p.Title
-	if p.Detail != nil && *p.Detail != "" {
-		text = *p.Detail
+	if what := p.what(); what != "" && len(p.Errors) == 0 {
+		text = what
 	}
 	for i, f := range p.Errors {
 		at := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(f.Field, "query:"), "path:"), "/")

@@ -22,13 +22,18 @@ func documentsCommand(dial dialer) *cobra.Command {
 const pageSize = 1000
 
 func documentsList(dial dialer) *cobra.Command {
-	var find string
+	var find, source, format, since, until string
 	return apiCommand{
 		use: "list", short: "List the documents of a space",
 		example: `  percached documents list --space mail
-  percached documents list --find dentist`, space: oneSpaceFlag,
+  percached documents list --find dentist
+  percached documents list --source nolde --format mail --since 2025-02-01 --until 2025-02-28`, space: oneSpaceFlag,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().StringVar(&find, "find", "", "Only documents whose title or source contains this text")
+			cmd.Flags().StringVar(&source, "source", "", "Only documents whose source, such as the sender of a mail, contains this text")
+			cmd.Flags().StringVar(&format, "format", "", "Only documents of this format, such as mail")
+			cmd.Flags().StringVar(&since, "since", "", "Only documents dated on this day or later")
+			cmd.Flags().StringVar(&until, "until", "", "Only documents dated on this day or earlier")
 		},
 		before: func([]string) error {
 			if find != "" && strings.TrimSpace(find) == "" {
@@ -39,7 +44,9 @@ func documentsList(dial dialer) *cobra.Command {
 		run: func(ctx context.Context, c *session, _ []string) error {
 			all := client.Documents{Documents: []client.Document{}}
 			limit := pageSize
-			for p := (client.ListDocumentsParams{Limit: &limit, Find: optional(find)}); ; {
+			for p := (client.ListDocumentsParams{
+				Limit: &limit, Find: optional(find), Source: optional(source), Format: optional(format), Since: optional(since), Until: optional(until),
+			}); ; {
 				r, err := c.ListDocumentsWithResponse(ctx, c.space, &p)
 				if err != nil {
 					return err

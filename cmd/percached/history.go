@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,16 +16,15 @@ func historyCommand(dial dialer) *cobra.Command {
 
 func historyList(dial dialer) *cobra.Command {
 	return apiCommand{
-		use: "list", short: "List the latest questions of a space, oldest first",
+		use: "list", short: "List the questions of a space, oldest first",
 		example: `  percached history list --space mail`, space: oneSpaceFlag,
 		run: func(ctx context.Context, c *session, _ []string) error {
-			limit := pageSize
-			r, err := c.ListHistoryWithResponse(ctx, c.space, &client.ListHistoryParams{Limit: &limit})
+			all, err := c.history(ctx)
 			if err != nil {
 				return err
 			}
-			return c.printBody(r.Body, func(p *cmdline.Printer) {
-				for _, q := range r.JSON200.Questions {
+			return c.printJSON(all, func(p *cmdline.Printer) {
+				for _, q := range all.Questions {
 					p.Line("%s  %-23s  %9.1f ms  %q", timeText(q.Asked), outcomeText(q.Outcome), q.TookMs, q.Question)
 				}
 			})
@@ -34,20 +34,36 @@ func historyList(dial dialer) *cobra.Command {
 
 func historyExport(dial dialer) *cobra.Command {
 	return apiCommand{
-		use: "export", short: "Write the latest questions of a space as JSON lines, oldest first",
+		use: "export", short: "Write the questions of a space as JSON lines, oldest first",
 		example: `  percached history export --space mail`, space: oneSpaceFlag,
-		long: `Writes one JSON object for each question of the history, at most 1000: when it was asked,
+		long: `Writes one JSON object for each question of the history: when it was asked,
 its outcome and the chunks of its answer. If the key trajectories is on, also the answer,
 whether facts about the user were needed, and whether the user called the answer wrong.`,
 		run: func(ctx context.Context, c *session, _ []string) error {
-			limit := pageSize
-			r, err := c.ListHistoryWithResponse(ctx, c.space, &client.ListHistoryParams{Limit: &limit})
+			all, err := c.history(ctx)
 			if err != nil {
 				return err
 			}
-			return writeLines(c.out, r.JSON200.Questions)
+			return writeLines(c.out, all.Questions)
 		},
 	}.command(dial)
+}
+
+// history reads the history of a space, the oldest question first.
+func (c *session) history(ctx context.Context) (client.Records, error) {
+	limit := pageSize
+	var pages [][]client.Record // the latest first
+	for p := (client.ListHistoryParams{Limit: &limit}); ; {
+		r, err := c.ListHistoryWithResponse(ctx, c.space, &p)
+		if err != nil {
+			return client.Records{}, err
+		}
+		pages = append(pages, r.JSON200.Questions)
+		if p.After = r.JSON200.Next; deref(p.After) == "" {
+			slices.Reverse(pages)
+			return client.Records{Questions: slices.Concat(pages...)}, nil
+		}
+	}
 }
 
 func historyClear(dial dialer) *cobra.Command {

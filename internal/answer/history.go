@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -131,18 +133,36 @@ func (h *History) Trim(space string) error {
 // Recent returns the latest records of a space, at most n, oldest first. It skips records
 // that cannot be read.
 func (h *History) Recent(space string, n int) ([]Record, error) {
-	const op = "answer.History.Recent"
+	found, _, err := h.Before(space, math.MaxUint64, n)
+	return found, err
+}
+
+// Before is Recent for the records that are earlier than a bound. It also returns the bound
+// for the records before these; 0 if there are none.
+func (h *History) Before(space string, bound uint64, n int) (found []Record, next uint64, err error) {
+	const op = "answer.History.Before"
 	h.write.Lock()
 	defer h.write.Unlock()
 	p, err := h.past(space)
 	if err != nil {
-		return nil, fault.Wrap(op, err)
+		return nil, 0, fault.Wrap(op, err)
 	}
-	var found []Record
+	upto, _ := slices.BinarySearchFunc(p.keys, bound, func(k []byte, n uint64) int { return cmp.Compare(number(k), n) })
 	pending := h.pending(p)
-	stored := max(0, n-len(pending)) // of the records on disk
+	if bound <= p.next {
+		pending = nil
+	} else { // they get their numbers when they are written
+		pending = pending[:min(uint64(len(pending)), bound-p.next)]
+	}
+	first := max(0, upto-max(0, n-len(pending)))
+	switch hidden := len(pending) - n; {
+	case hidden >= 0 && hidden+first > 0:
+		pending, next = pending[hidden:], p.next+uint64(hidden)
+	case first > 0:
+		next = number(p.keys[first])
+	}
 	err = h.db.View(func(tx *kv.Tx) error {
-		for _, k := range p.keys[max(0, len(p.keys)-stored):] {
+		for _, k := range p.keys[min(first, upto):upto] {
 			r, whole, err := readRecord(tx, k)
 			if err != nil {
 				return err
@@ -153,8 +173,7 @@ func (h *History) Recent(space string, n int) ([]Record, error) {
 		}
 		return nil
 	})
-	found = append(found, pending...)
-	return found[max(0, len(found)-n):], fault.Wrap(op, err)
+	return append(found, pending...), next, fault.Wrap(op, err)
 }
 
 // Cited returns the chunks that the records of a space rest on.

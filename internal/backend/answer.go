@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/percached/percached"
@@ -148,16 +149,25 @@ func (b *Backend) Embed(ctx context.Context, texts []string) (api.Embedded, erro
 	return api.Embedded{Model: b.Embedder.Info().Name, Vectors: vectors}, err
 }
 
-// recentQuestions lists the latest questions of a space, the latest last.
-func (b *Backend) recentQuestions(space string, n int) (api.Records, error) {
-	ids, err := b.Knowledge.PublicIDs(space)
+// history lists the questions of a space, the latest page first and the latest question last.
+func (b *Backend) history(_ context.Context, p api.Page) (out api.Records, err error) {
+	ids, err := b.Knowledge.PublicIDs(p.Space)
 	if err != nil {
-		return api.Records{}, err
+		return out, err
 	}
-	found, err := b.History.Recent(space, n)
-	out := api.Records{Questions: []api.Record{}}
+	before := uint64(math.MaxUint64)
+	if p.After != "" {
+		if before, err = strconv.ParseUint(p.After, 10, 64); err != nil {
+			return out, invalid("query:after", wrongCursor)
+		}
+	}
+	found, next, err := b.History.Before(p.Space, before, p.Limit)
+	out.Questions = []api.Record{}
 	for _, r := range found {
 		out.Questions = append(out.Questions, wireRecord(ids, r))
+	}
+	if next > 0 {
+		out.Next = strconv.FormatUint(next, 10)
 	}
 	return out, err
 }
@@ -185,10 +195,6 @@ func (b *Backend) clearSpaceHistory(ctx context.Context, space string) (out api.
 		err = late
 	}
 	return out, err
-}
-
-func (b *Backend) history(_ context.Context, r api.Recent) (api.Records, error) {
-	return b.recentQuestions(r.Space, r.Limit)
 }
 
 func (b *Backend) clearHistory(ctx context.Context, in api.ClearHistoryRequest) (api.Cleared, error) {

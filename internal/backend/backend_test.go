@@ -134,7 +134,7 @@ func TestNotThere(t *testing.T) {
 			_, err := b.Upload(ctx, api.Upload{Space: "none", Each: func(func(string, io.Reader) error) error { return errors.New("it was read") }})
 			return err
 		},
-		"none, uploads":       func() error { _, err := b.Uploads(ctx, api.Recent{InSpace: none, Limit: 1}); return err },
+		"none, uploads":       func() error { _, err := b.Uploads(ctx, api.Page{InSpace: none, Limit: 1}); return err },
 		"none, upload status": func() error { _, err := b.UploadStatus(ctx, api.OneUpload{InSpace: none, Upload: entry}); return err },
 		"none, documents": func() error {
 			_, err := b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: none, Limit: 1}})
@@ -142,7 +142,7 @@ func TestNotThere(t *testing.T) {
 		},
 		"none, document":      func() error { _, err := b.Document(ctx, api.OneDocument{InSpace: none}); return err },
 		"none, forget":        func() error { _, err := b.DeleteDocument(ctx, api.DeleteRequest{InSpace: none}); return err },
-		"none, history":       func() error { _, err := b.History(ctx, api.Recent{InSpace: none, Limit: 1}); return err },
+		"none, history":       func() error { _, err := b.History(ctx, api.Page{InSpace: none, Limit: 1}); return err },
 		"none, clear history": func() error { _, err := b.ClearHistory(ctx, api.ClearHistoryRequest{InSpace: none}); return err },
 		"none, entries": func() error {
 			_, err := b.Entries(ctx, api.EntryPage{Page: api.Page{InSpace: none, Limit: 1}})
@@ -162,7 +162,7 @@ func TestNotThere(t *testing.T) {
 		"none, import":      func() error { _, err := b.Import(ctx, api.Import{InSpace: none, Lines: &bytes.Buffer{}}); return err },
 		"none, gate":        func() error { _, err := b.Gate(ctx, none); return err },
 		"none, cache":       func() error { _, err := b.SpaceCache(ctx, none); return err },
-		"none, tree":        func() error { _, err := b.Tree(ctx, api.Recent{InSpace: none, Limit: 1}); return err },
+		"none, tree":        func() error { _, err := b.Tree(ctx, api.Page{InSpace: none, Limit: 1}); return err },
 		"none, clear cache": func() error { _, err := b.ClearSpaceCache(ctx, none); return err },
 		"none, predictions": func() error { _, err := b.Predictions(ctx, none); return err },
 		"none, predict":     func() error { _, err := b.Predict(ctx, none); return err },

@@ -61,25 +61,6 @@ func (b *Backend) spaceCache(_ context.Context, in api.InSpace) (api.SpaceCache,
 	return out, err
 }
 
-// slices lists at most n stored slices of a space, or of all spaces if none is named. A
-// parent comes before its children.
-func (b *Backend) slices(space string, n int) (api.Tree, error) {
-	out := api.Tree{Slices: []api.Slice{}}
-	err := b.EachSpace(space, func(name string) error {
-		ids, err := b.Knowledge.PublicIDs(name)
-		if err != nil {
-			return err
-		}
-		b.Tree.Nodes(name, func(i qkvtree.Info) {
-			if out.More = len(out.Slices) >= n; !out.More {
-				out.Slices = append(out.Slices, wireSlice(ids, i))
-			}
-		})
-		return nil
-	})
-	return out, err
-}
-
 // dropTensors deletes the tensors of a space, or all tensors if none is named. It removes
 // their bytes from disk if there is space for that.
 func (b *Backend) dropTensors(ctx context.Context, space string) (api.Dropped, error) {
@@ -138,8 +119,16 @@ func (b *Backend) clearCache(ctx context.Context, _ api.Nothing) (api.Dropped, e
 	return b.dropTensors(ctx, "")
 }
 
-func (b *Backend) tree(_ context.Context, r api.Recent) (api.Tree, error) {
-	return b.slices(r.Space, r.Limit)
+// tree lists the stored slices of a space. A parent comes before its children.
+func (b *Backend) tree(_ context.Context, p api.Page) (out api.Tree, err error) {
+	ids, err := b.Knowledge.PublicIDs(p.Space)
+	if err != nil {
+		return out, err
+	}
+	b.Tree.Nodes(p.Space, func(i qkvtree.Info) { out.Slices = append(out.Slices, wireSlice(ids, i)) })
+	out.Slices, out.Next, err = pageOf(out.Slices, p.Limit, p.After, func(s api.Slice) string { return s.Placement.String() + s.Model + s.Path })
+	out.More = out.Next != ""
+	return out, err
 }
 
 func (b *Backend) clearSpaceCache(ctx context.Context, in api.InSpace) (api.Dropped, error) {

@@ -2,6 +2,8 @@ package backend
 
 import (
 	"context"
+	"slices"
+	"strconv"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
@@ -25,16 +27,17 @@ func conversationID(s string) (conversation.ID, error) {
 	return id, nil
 }
 
-func (b *Backend) conversations(_ context.Context, in api.Recent) (api.Conversations, error) {
+func (b *Backend) conversations(_ context.Context, in api.Page) (api.Conversations, error) {
 	out := api.Conversations{Conversations: []api.Conversation{}}
 	if _, err := b.Knowledge.Space(in.Space); err != nil {
 		return out, err
 	}
-	all := b.Node.Conversations.List(in.Space)
-	for _, c := range all[:min(in.Limit, len(all))] {
+	all, next, err := pageOf(b.Node.Conversations.List(in.Space), in.Limit, in.After, func(c conversation.Conversation) string { return c.ID.String() })
+	for _, c := range all {
 		out.Conversations = append(out.Conversations, wireConversation(c))
 	}
-	return out, nil
+	out.Next = next
+	return out, err
 }
 
 func (b *Backend) createConversation(_ context.Context, in api.NewConversation) (out api.Conversation, err error) {
@@ -47,14 +50,19 @@ func (b *Backend) createConversation(_ context.Context, in api.NewConversation) 
 	return wireConversation(c), err
 }
 
-func (b *Backend) conversation(_ context.Context, in api.RecentTurns) (out api.Conversation, err error) {
+func (b *Backend) conversation(_ context.Context, in api.TurnsPage) (out api.Conversation, err error) {
 	id, err := b.conversationOf(in.OneConversation)
 	if err != nil {
 		return out, err
 	}
 	c, turns, err := b.Node.Conversations.Get(in.Space, id)
+	if err != nil {
+		return out, err
+	}
 	out = wireConversation(c)
-	for _, t := range turns[max(0, len(turns)-in.Limit):] {
+	slices.Reverse(turns)
+	turns, out.Next, err = pageOf(turns, in.Limit, in.After, func(t conversation.Turn) string { return strconv.FormatUint(t.Number, 10) })
+	for _, t := range slices.Backward(turns) {
 		out.Turns = append(out.Turns, api.SaidTurn{Number: t.Number, Role: t.Role, Text: t.Text, At: t.At})
 	}
 	return out, err

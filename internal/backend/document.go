@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/cases"
@@ -29,6 +31,41 @@ func wireChunk(ids percached.PublicIDs, c percached.Chunk) api.ChunkText {
 	return api.ChunkText{Chunk: ids.Chunk(c.ID), About: strings.TrimPrefix(c.Head, "### "), Body: c.Body}
 }
 
+const wrongCursor = "must be the next of an earlier page; begin again without it"
+
+// pageOf returns up to limit items behind the one that a cursor names, and the cursor of the
+// next page. If that item was deleted, the cursor is wrong.
+func pageOf[T any](all []T, limit int, after string, name func(T) string) (page []T, next string, err error) {
+	if after != "" {
+		at := slices.IndexFunc(all, func(t T) bool { return name(t) == after })
+		if at < 0 {
+			return nil, "", invalid("query:after", wrongCursor)
+		}
+		all = all[at+1:]
+	}
+	if len(all) > limit {
+		all = all[:limit]
+		next = name(all[limit-1])
+	}
+	return all, next, nil
+}
+
+// wanted returns which documents a client asks for, or nil for all.
+func wanted(p api.DocumentPage) func(percached.Document) bool {
+	if p.Find == "" && p.Source == "" && p.Format == "" && p.Since.IsZero() && p.Until.IsZero() {
+		return nil
+	}
+	fold := cases.Fold()
+	words, source := fold.String(string(p.Find)), fold.String(string(p.Source))
+	return func(d percached.Document) bool {
+		from := fold.String(d.Source)
+		dated := !d.Date.IsZero()
+		return (strings.Contains(fold.String(d.Title), words) || strings.Contains(from, words)) && strings.Contains(from, source) &&
+			(p.Format == "" || d.Format == string(p.Format)) &&
+			(p.Since.IsZero() || dated && p.Since.Compare(d.Date) <= 0) && (p.Until.IsZero() || dated && p.Until.Compare(d.Date) >= 0)
+	}
+}
+
 // documentsRead is the number of documents read at once in a search.
 const documentsRead = 500
 
@@ -38,7 +75,7 @@ func (b *Backend) pageOfDocuments(ctx context.Context, p api.DocumentPage) (api.
 	out := api.Documents{Documents: []api.Document{}}
 	var from percached.DocumentID
 	if p.After != "" && from.UnmarshalText([]byte(p.After)) != nil {
-		return out, invalid("query:after", "must be the next of an earlier page")
+		return out, invalid("query:after", wrongCursor)
 	}
 	st, err := b.Knowledge.Stats(p.Space)
 	if err != nil {
@@ -52,10 +89,9 @@ func (b *Backend) pageOfDocuments(ctx context.Context, p api.DocumentPage) (api.
 	if p.After != "" {
 		from = ids.DocumentOf(from)
 	}
-	fold := cases.Fold()
-	words := fold.String(string(p.Find))
+	want := wanted(p)
 	read := p.Limit + 1
-	if words != "" {
+	if want != nil {
 		read = max(read, documentsRead)
 	}
 	var damaged error
@@ -70,7 +106,7 @@ func (b *Backend) pageOfDocuments(ctx context.Context, p api.DocumentPage) (api.
 		damaged = errors.Join(damaged, err)
 		for _, d := range found {
 			from = d.ID
-			if !strings.Contains(fold.String(d.Title), words) && !strings.Contains(fold.String(d.Source), words) {
+			if want != nil && !want(d) {
 				continue
 			}
 			if len(out.Documents) == p.Limit {
@@ -141,15 +177,17 @@ func (b *Backend) upload(ctx context.Context, u api.Upload) (api.UploadStatus, e
 	return wireUpload(got), nil
 }
 
-func (b *Backend) uploads(_ context.Context, r api.Recent) (api.Uploads, error) {
+func (b *Backend) uploads(_ context.Context, p api.Page) (api.Uploads, error) {
 	out := api.Uploads{Uploads: []api.UploadStatus{}}
-	if _, err := b.Knowledge.Space(r.Space); err != nil {
+	if _, err := b.Knowledge.Space(p.Space); err != nil {
 		return out, err
 	}
-	for _, u := range b.Inbox.List(r.Space, r.Limit) {
+	found, next, err := pageOf(b.Inbox.List(p.Space, math.MaxInt), p.Limit, p.After, func(u inbox.Upload) string { return u.ID })
+	for _, u := range found {
 		out.Uploads = append(out.Uploads, wireUpload(u))
 	}
-	return out, nil
+	out.Next = next
+	return out, err
 }
 
 func (b *Backend) uploadStatus(_ context.Context, o api.OneUpload) (api.UploadStatus, error) {

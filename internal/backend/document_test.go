@@ -109,7 +109,7 @@ func TestReceipts(t *testing.T) {
 	}
 	_, err := b.Upload(ctx, api.Upload{Space: nodetest.Space, Key: "once", Each: files("other.txt", "Other.")})
 	wantFault(t, "another upload", err, fault.Conflict)
-	if all := given[api.Uploads](t)(b.Uploads(ctx, api.Recent{InSpace: in, Limit: 10})); len(all.Uploads) != 1 || all.Uploads[0].ID != sent.ID {
+	if all := given[api.Uploads](t)(b.Uploads(ctx, api.Page{InSpace: in, Limit: 10})); len(all.Uploads) != 1 || all.Uploads[0].ID != sent.ID {
 		t.Errorf("%+v", all)
 	}
 	question := "What is the password of " + "Zyxwvquorn" + "?"
@@ -125,7 +125,7 @@ func TestReceipts(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || got.Slices == 0 {
 		t.Errorf("%s\n%+v", d, got)
 	}
-	if all := given[api.Uploads](t)(b.Uploads(ctx, api.Recent{InSpace: in, Limit: 10})); len(all.Uploads) != 0 {
+	if all := given[api.Uploads](t)(b.Uploads(ctx, api.Page{InSpace: in, Limit: 10})); len(all.Uploads) != 0 {
 		t.Errorf("uploads still name it: %+v", all)
 	}
 	if due, err := f.Library.NeedsCleanUp(); !due || err != nil {
@@ -156,14 +156,14 @@ func TestHistory(t *testing.T) {
 	b, ctx := f.API(), t.Context()
 	in := api.InSpace{Space: nodetest.Space}
 	f.askAll(t)
-	got := given[api.Records](t)(b.History(ctx, api.Recent{InSpace: in, Limit: 1}))
+	got := given[api.Records](t)(b.History(ctx, api.Page{InSpace: in, Limit: 1}))
 	if len(got.Questions) != 1 || got.Questions[0].Outcome != "miss" && got.Questions[0].Outcome != "tensor_hit" || len(got.Questions[0].Chunks) == 0 {
 		t.Errorf("%+v", got)
 	}
 	if n := given[api.Cleared](t)(b.ClearHistory(ctx, api.ClearHistoryRequest{InSpace: in})); n.Removed != len(scripted()) || n.CleanedUp {
 		t.Errorf("%+v", n)
 	}
-	if got := given[api.Records](t)(b.History(ctx, api.Recent{InSpace: in, Limit: 10})); got.Questions == nil || len(got.Questions) != 0 {
+	if got := given[api.Records](t)(b.History(ctx, api.Page{InSpace: in, Limit: 10})); got.Questions == nil || len(got.Questions) != 0 {
 		t.Errorf("%+v", got)
 	}
 	for _, want := range []bool{true, false} {

@@ -31,7 +31,7 @@ func (b *Backend) entries(_ context.Context, p api.EntryPage) (api.Entries, erro
 	}
 	var from qabank.ID
 	if after != "" && from.UnmarshalText([]byte(after)) != nil {
-		return out, invalid("query:after", "must be the next of an earlier page")
+		return out, invalid("query:after", wrongCursor)
 	}
 	page := b.Bank.Page
 	if p.Changed {

@@ -115,7 +115,7 @@ func TestSpaceAfterFailedDeletion(t *testing.T) {
 	}
 	s.Library.History = s.History
 	given[api.Space](t)(f.createSpace(ctx, api.NewSpace{Name: nodetest.Space, Kind: "emails"}))
-	if got := given[api.Records](t)(f.history(ctx, api.Recent{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 10})); len(got.Questions) != 0 {
+	if got := given[api.Records](t)(f.history(ctx, api.Page{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 10})); len(got.Questions) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if got := exported(t, f); got != "" {

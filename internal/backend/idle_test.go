@@ -218,11 +218,11 @@ func TestCache(t *testing.T) {
 	if all.Slices == 0 || one.Slices != all.Slices || one.Bytes != all.Bytes || one.Limit != nil || len(one.Groups) != 1 {
 		t.Errorf("%+v\n%+v", all, one)
 	}
-	tree := given[api.Tree](t)(b.Tree(ctx, api.Recent{InSpace: in, Limit: all.Slices}))
+	tree := given[api.Tree](t)(b.Tree(ctx, api.Page{InSpace: in, Limit: all.Slices}))
 	if len(tree.Slices) != all.Slices || tree.More || tree.Slices[0].Chunk != nil || tree.Slices[1].Chunk == nil {
 		t.Errorf("%+v", tree)
 	}
-	if tree := given[api.Tree](t)(b.Tree(ctx, api.Recent{InSpace: in, Limit: 2})); len(tree.Slices) != 2 || !tree.More {
+	if tree := given[api.Tree](t)(b.Tree(ctx, api.Page{InSpace: in, Limit: 2})); len(tree.Slices) != 2 || !tree.More {
 		t.Errorf("%+v", tree)
 	}
 	if got := given[api.Verified](t)(b.VerifyCache(ctx, api.Nothing{})); !got.Clean || got.Slices != all.Slices {

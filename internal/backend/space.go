@@ -66,14 +66,14 @@ func (b *Backend) effective(sp percached.Space) (api.Settings, error) {
 // makeSpace creates a space.
 func (b *Backend) makeSpace(ctx context.Context, n api.NewSpace) (api.Space, error) {
 	if n.Kind == "" {
-		n.Kind = knowledgebank.Kinds()[0]
+		n.Kind = api.Given(knowledgebank.Kinds()[0])
 	}
 	_, err := b.Knowledge.Space(n.Name)
 	if err == nil {
 		return api.Space{}, fault.New(fault.Conflict, "percached", "the space %q exists already", n.Name)
 	}
 	wrong := b.checkSettings(n.Settings, n.Name, "/settings/")
-	if !slices.Contains(knowledgebank.Kinds(), n.Kind) {
+	if !slices.Contains(knowledgebank.Kinds(), string(n.Kind)) {
 		wrong = append(wrong, api.FieldError{Field: "/kind", Detail: "must be one of " + strings.Join(knowledgebank.Kinds(), ", ")})
 	}
 	if len(wrong) > 0 {
@@ -88,7 +88,7 @@ func (b *Backend) makeSpace(ctx context.Context, n api.NewSpace) (api.Space, err
 	if err := b.Library.FinishDeletion(ctx, n.Name); err != nil {
 		return api.Space{}, err
 	}
-	sp := percached.Space{Name: n.Name, Kind: n.Kind, Settings: n.Settings.Settings}
+	sp := percached.Space{Name: n.Name, Kind: string(n.Kind), Settings: n.Settings.Settings}
 	switch err := b.Knowledge.CreateSpace(sp); {
 	case fault.KindOf(err) == fault.Invalid:
 		return api.Space{}, invalid("/name", cmdline.Sentence(err))
