@@ -1,34 +1,30 @@
-// Shows an answer: its outcome, citations, times and gate.
+// Shows an answer: how it was made, what one can do about it, and how it works.
 import { call } from "./api.js";
-import { read } from "./dialogs.js";
-import { button, el, tell, worker, wrongLine } from "./dom.js";
-import { forgetDocument } from "./forgetting.js";
+import { button, el, wrongLine } from "./dom.js";
 import { at, here } from "./here.js";
 import { keep, recall } from "./keep.js";
 import { mark } from "./mark.js";
 import { drawTimes } from "./times.js";
+import { undoable } from "./undo.js";
 import { count, ms, outcomes, plural, tests, upper } from "./words.js";
 
-const wholly = "The model had read all of these chunks before, and computed only the question.";
+const wholly = "The model had read all of these passages before, and read only the question.";
 
-/** Returns the elements below an answer's text. again and past are buttons that ask again. */
+/** Returns the elements below an answer's sources. again and past are buttons that ask again. */
 export function drawAnswer(question, answer, { again, past }) {
   const outcome = outcomes[answer.outcome];
   const after = el("div", { role: "status" });
   return [
-    el("div", { class: "row" },
-      el("span", { class: `pill ${answer.outcome}`, id: "answer-outcome", "data-outcome": answer.outcome }, mark(answer.outcome), outcome.name),
-      el("strong", { text: ms(answer.times.total_ms ?? 0) })),
-    answer.instead && answer.answer ? el("p", { class: "note small", id: "answer-doubted" }, "The documents do not contain the model's answer, so it is not stored: ", el("q", { text: answer.answer })) : null,
-    el("p", { class: "soft small", text: answer.outcome === "tensor_hit" && answer.chunks.stored === answer.chunks.all ? wholly : outcome.about }),
-    (answer.notes ?? []).map((n) => el("p", { class: "note small", text: n })),
-    drawTimes(answer),
-    cited(answer.citations),
-    el("details", { id: "why" }, el("summary", { text: "Why this answer" }), drawGate(answer)),
-    el("div", { class: "row" },
-      answer.entry && here.may.write ? wrongAnswer(question, answer, after, again) : null,
-      past),
+    answer.understood_as ? el("p", { class: "soft small", id: "answer-understood" }, "Understood as: ", el("q", { text: answer.understood_as })) : null,
+    answer.instead && answer.answer ? el("p", { class: "note small", id: "answer-doubted" }, "The documents do not contain the model's answer, so it is not kept: ", el("q", { text: answer.answer })) : null,
+    (answer.notes ?? []).map((n) => el("p", { class: "note small", text: `${upper(n)}.` })),
+    el("div", { class: "row between" },
+      el("span", { class: `pill ${answer.outcome}`, id: "answer-outcome", "data-outcome": answer.outcome }, mark(answer.outcome), outcome.name, ` · ${ms(answer.times.total_ms ?? 0)}`),
+      el("span", { class: "row tight" }, answer.entry && here.may.write ? wrongAnswer(question, answer, after, again) : null, past)),
     after,
+    el("details", { id: "why" }, el("summary", { text: "How this works" }), el("div", { class: "stack tight" },
+      el("p", { text: answer.outcome === "tensor_hit" && answer.chunks.stored === answer.chunks.all ? wholly : outcome.about }),
+      drawTimes(answer), drawGate(answer))),
     tiny(),
   ];
 }
@@ -50,14 +46,13 @@ export function drawInstead({ text, marks }) {
 // computed for this question is deleted.
 function wrongAnswer(question, { outcome, entry }, after, again) {
   const served = outcome === "answer_hit";
-  const said = served ? "Noted: this stored answer is no longer used for this question." : "Noted: this answer is deleted.";
-  const b = worker("Wrong answer", async () => {
-    if (served) await call("POST", at("entries", entry, "veto"), { body: { asked: question } });
-    else await call("DELETE", at("entries", entry));
-    b.remove();
-    after.replaceChildren(el("p", { class: "note" }, `${said} `, again));
-    tell(said);
-  }, (e) => after.replaceChildren(wrongLine(e)), { id: "veto", title: "Never use this answer for this question again" });
+  const path = served ? at("entries", entry, "veto") : at("entries", entry);
+  const b = button("Wrong answer", () => {
+    b.hidden = true;
+    after.replaceChildren(undoable(served ? "Noted: this question will not get this answer again." : "Noted: this answer will not be given again.",
+      () => (served ? call("POST", path, { body: { asked: question }, keepalive: true }) : call("DELETE", path, { keepalive: true })),
+      { wrong: (e) => after.replaceChildren(wrongLine(e)), undone: () => { b.hidden = false; b.focus(); } }, again));
+  }, { id: "veto", class: "outline" });
   return b;
 }
 
@@ -71,34 +66,17 @@ function tiny() {
   return line;
 }
 
-function cited(citations) {
-  if (citations.length === 0) return null;
-  const documents = new Map();
-  for (const c of citations) documents.set(c.document, [...documents.get(c.document) ?? [], c]);
-  return el("section", { "aria-label": "Citations" },
-    el("h3", { text: "Citations" }),
-    el("ul", { class: "cards" }, [...documents.values()].map((chunks) => el("li", {}, chunks.length === 1 ? citation(chunks[0], true) : several(chunks)))));
-}
-
-const citation = (c, whole) => el("button", {
-  type: "button", class: "citation", onclick: () => read(here.space, c.document, c.chunk, here.may.write ? forgetDocument : null),
-}, whole ? el("span", { class: "about", text: c.about }) : null, el("span", { class: "quote", text: c.quote.replace(/\s+/g, " ") }));
-
-const several = (chunks) => el("div", { class: "cited-chunks" },
-  el("p", { class: "row between" }, el("span", { class: "about", text: chunks[0].about }), el("span", { class: "tag", text: plural(chunks.length, "chunk") })),
-  chunks.map((c) => citation(c, false)));
-
 function drawGate(answer) {
   const { gate, chunks, tokens, drafts = [] } = answer;
   const sum = [`${upper(gate.why)}.`];
-  if (chunks.all > 0) sum.push(`${chunks.stored} of ${plural(chunks.all, "chunk")} and ${count(tokens.reused)} of ${plural(tokens.prompt, "token")} were stored.`);
+  if (chunks.all > 0) sum.push(`${chunks.stored} of ${plural(chunks.all, "passage")} and ${count(tokens.reused)} of ${plural(tokens.prompt, "token")} had been read before.`);
   const sumOf = (what) => drafts.reduce((n, d) => n + d[what], 0);
   if (drafts.length > 0) sum.push(`The model checked ${plural(sumOf("proposed"), "token")} of drafts and accepted ${count(sumOf("accepted"))}.`);
   return el("div", { class: "stack tight" },
     el("p", { text: sum.join(" ") }),
     (gate.considered ?? []).map((c) => el("div", { class: "considered" },
       el("p", {}, el("q", { text: c.question }), el("span", { class: "soft small", text: ` ${c.exact ? "the same words" : `similarity ${c.similarity.toFixed(3)}`}` })),
-      el("ul", { class: "tests", "aria-label": "Tests of the gate" }, c.tests.map((t) => el("li", { class: t.passed ? "passed" : "failed" },
+      el("ul", { class: "tests", "aria-label": "What was tested" }, c.tests.map((t) => el("li", { class: t.passed ? "passed" : "failed" },
         el("span", { "aria-hidden": "true", text: t.passed ? "✓ " : "✕ " }), el("span", { class: "unseen", text: t.passed ? "passed: " : "failed: " }),
         tests[t.name] ?? t.name, t.detail ? el("span", { class: "soft", text: ` (${t.detail})` }) : null))))));
 }

@@ -20,13 +20,13 @@ export class Refused extends Error {
 export const within = (space, ...parts) => ["v1/spaces", ...[space, ...parts].map(encodeURIComponent)].join("/");
 
 /** Sends a request and returns the response, or throws Refused. */
-export async function send(method, path, { body, form, accept = "application/json", signal } = {}) {
+export async function send(method, path, { body, form, accept = "application/json", signal, keepalive } = {}) {
   const headers = { Accept: accept };
   if (secret) headers.Authorization = `Bearer ${secret}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch(path, { method, headers, signal, cache: "no-store", body: form ?? (body === undefined ? undefined : JSON.stringify(body)) });
+    response = await fetch(path, { method, headers, signal, keepalive, cache: "no-store", body: form ?? (body === undefined ? undefined : JSON.stringify(body)) });
   } catch (e) {
     if (e.name === "AbortError") throw e;
     throw new Refused({ title: "Cannot reach percached", fix: "Check that it is running." });

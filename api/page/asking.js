@@ -1,82 +1,85 @@
-// Asks questions: shows the answer while it arrives, and the tree beside it.
+// Asks questions: shows their sources as soon as they are found, and the answer while it arrives.
 import { Refused, events, get, send } from "./api.js";
 import { drawAnswer, drawInstead } from "./answer.js";
 import { $, button, el, fill, show } from "./dom.js";
 import { at, here } from "./here.js";
 import { calm, hear } from "./live.js";
-import { mark } from "./mark.js";
-import { drawSpace } from "./numbers.js";
-import * as grove from "./grove.js";
+import { drawSources } from "./sources.js";
+import { hide, suggest } from "./suggest.js";
+import * as talks from "./talks.js";
 import { learn } from "./titles.js";
-import { ms } from "./words.js";
+import { finish } from "./undo.js";
 import { wording } from "./wrong.js";
 
+const most = 8192; // bytes of a question
+
 let running = null; // aborts the running question
+let last = null; // the question and answer on the page
+let sources = []; // of the running question
 
 export function begin() {
-  $("ask-form").addEventListener("submit", (e) => {
-    e.preventDefault();
-    const question = $("question").value.trim();
-    if (question) return void put(question);
-    $("ask-wrong").textContent = "Type a question first.";
-    $("question").focus();
-  });
-  $("question").addEventListener("input", () => { $("ask-wrong").textContent = ""; });
+  for (const [form, input, next] of [["ask-form", "question", fresh], ["follow-form", "follow", put]]) {
+    $(form).addEventListener("submit", (e) => {
+      e.preventDefault();
+      const question = $(input).value.trim();
+      const wrong = !question ? "Type a question first." : new TextEncoder().encode(question).length > most ? "The question is too long: about 8,000 letters are allowed. Ask a shorter one." : "";
+      if (!wrong) return void next(question);
+      $("ask-wrong").textContent = wrong;
+      $(input).focus();
+    });
+    $(input).addEventListener("input", () => { $("ask-wrong").textContent = ""; });
+  }
   $("ask-stop").addEventListener("click", stop);
   document.addEventListener("keydown", (e) => { if (e.key === "Escape" && !document.querySelector("dialog[open]")) stop(); });
-  grove.begin();
-  const again = calm(refresh);
-  hear(["upload", "evicted", "forgotten", "stored"], again);
-  hear(["answer"], (e) => {
-    if (e.space !== here.space) return;
-    grove.light(e.data);
-    again();
+  talks.begin(() => {
+    clear();
+    refresh();
   });
+  const again = calm(refresh);
+  hear(["forgotten"], (e) => { if (e.space === here.space && !running) talks.reread(); });
+  hear(["answer", "upload", "forgotten", "stored"], again);
+}
+
+function clear() {
+  stop();
+  last = null;
+  for (const id of ["question", "follow"]) $(id).value = "";
+  $("ask-wrong").textContent = "";
+  show($("answer"), false);
+  show($("follow-form"), talks.isOpen());
 }
 
 export function reset() {
-  stop();
-  $("question").value = "";
-  $("ask-wrong").textContent = "";
-  for (const id of ["answer", "lately"]) show($(id), false);
-  grove.reset();
+  clear();
+  hide();
+  talks.reset();
 }
 
 export async function refresh() {
   if ($("view-ask").hidden) return;
-  $("ask-where").textContent = here.space ? `In the space ${here.space}` : "";
-  await Promise.all([empty(), lately(), grove.refresh(), drawSpace($("ask-numbers"))]).catch((e) => {
+  const offer = (question) => {
+    $("question").value = question;
+    fresh(question);
+  };
+  await Promise.all([empty(), suggest(offer, () => $("answer").hidden && !talks.isOpen()), talks.refresh()]).catch((e) => {
     if (e.status !== 401) $("ask-wrong").textContent = wording(e); // 401: the event stream reports it
   });
 }
 
 // empty says what to do if the user cannot ask yet.
 async function empty() {
-  const card = $("ask-empty");
   let text = "";
+  let next = null;
   if (!here.space) {
-    text = here.may.admin ? "There is no space yet. Create one with the button above." : "This token includes no space. Ask the owner of percached to create one.";
+    text = here.may.admin ? "Begin with a space: a place for documents that belong together, such as your mail." : "This token includes no space. Ask the owner of percached to create one.";
+    next = here.may.admin ? button("Create a space", () => $("space-new").click(), { class: "main" }) : null;
   } else if ((await get(at())).documents === 0) {
-    text = here.may.write ? "There are no documents in this space yet." : "There are no documents in this space yet, and this token cannot add any.";
+    text = here.may.write ? "There are no documents in this space yet. Add your mail, notes or PDFs; then ask about them. They stay on this device." : "There are no documents in this space yet, and this token cannot add any.";
+    next = here.may.write ? el("a", { class: "button main", href: "#/documents", text: "Add documents" }) : null;
   }
-  show(card, text !== "");
+  show($("ask-empty"), text !== "");
   for (const control of [$("question"), $("ask-go")]) control.disabled = !here.space;
-  if (text) {
-    fill(card, el("p", { text }), here.space && here.may.write ? el("a", { class: "button main", href: "#/documents", text: "Add documents" }) : null);
-  }
-}
-
-// lately offers earlier questions while there is no answer to show.
-async function lately() {
-  if (!here.space || !$("answer").hidden) return;
-  const { questions } = await get(`${at("history")}?limit=30`);
-  const last = new Map(questions.map((q) => [q.question.toLowerCase(), q]));
-  const some = questions.filter((q) => last.get(q.question.toLowerCase()) === q).reverse().slice(0, 6);
-  fill($("lately-list"), some.map((q) => el("li", {}, mark(q.outcome), button(q.question, () => {
-    $("question").value = q.question;
-    put(q.question);
-  }, { class: "link" }), el("span", { class: "soft small", text: ms(q.took_ms) }))));
-  show($("lately"), some.length > 0 && $("answer").hidden);
+  if (text) fill($("ask-empty"), el("p", { text }), next);
 }
 
 function stop() {
@@ -84,16 +87,29 @@ function stop() {
   running = null;
 }
 
-/** Asks a question; past ignores stored answers. */
+// fresh asks a question in a conversation of its own, where a stored answer may serve.
+function fresh(question, past) {
+  last = null;
+  talks.close();
+  put(question, past);
+}
+
+/** Asks a question in the open conversation; past ignores stored answers. */
 async function put(question, past = false) {
   if (!question || !here.space) return;
   stop();
+  if (last && last.question !== question) talks.keep(last.question, last.answer);
+  last = null;
+  const first = talks.isFirst();
+  let conversation = "";
   const mine = new AbortController();
   running = mine;
   begun(question);
   try {
+    await finish();
+    conversation = await talks.enter(question, mine.signal);
     const response = await send("POST", at("ask"), {
-      body: past ? { question, bypass: true } : { question }, accept: "text/event-stream, application/json;q=0.5", signal: mine.signal,
+      body: { question, ...(past ? { bypass: true } : {}), ...(conversation ? { conversation } : {}) }, accept: "text/event-stream, application/json;q=0.5", signal: mine.signal,
     });
     let whole = null;
     for await (const { event, data } of events(response)) {
@@ -106,9 +122,13 @@ async function put(question, past = false) {
   } catch (e) {
     if (running === mine) failed(e);
     else if (running === null) halted();
+    if (first) talks.abandon(conversation);
   }
   if (running === mine) running = null;
-  if (running === null) busy(false); // otherwise the next question is running
+  if (running !== null) return; // the next question
+  busy(false);
+  show($("follow-form"), talks.isOpen());
+  $("follow").value = "";
 }
 
 function busy(yes) {
@@ -118,35 +138,44 @@ function busy(yes) {
 
 function begun(question) {
   $("ask-wrong").textContent = "";
-  for (const id of ["ask-empty", "lately"]) show($(id), false);
+  show($("ask-empty"), false);
+  show($("follow-form"), talks.isOpen());
+  hide();
+  sources = [];
   show($("answer"));
   $("answer").dataset.state = "running";
   $("answer-question").textContent = question;
   $("answer-text").textContent = "";
   $("answer-text").className = "said";
-  $("answer-doing").textContent = "Looking for a stored answer";
-  fill($("answer-rest"));
+  $("answer-doing").textContent = "Looking";
+  for (const id of ["answer-sources", "answer-rest"]) fill($(id));
   busy(true);
 }
 
-const doing = { match_question: "Looking for chunks", retrieve: "Reading", match_tensors: "Reading", token: "Writing" };
-
 function heard(event, data) {
-  if (event === "token") $("answer-text").append(data.text);
-  const now = doing[event === "stage" ? data.name : event];
-  if (now && !$("answer-text").textContent) $("answer-doing").textContent = now;
-  else if (event === "token") $("answer-doing").textContent = doing.token;
+  if (event === "citation") {
+    sources.push(data);
+    fill($("answer-sources"), drawSources(sources));
+    $("answer-doing").textContent = sources.length === 1 ? "Reading a passage" : `Reading ${sources.length} passages`;
+  } else if (event === "token") {
+    $("answer-text").append(data.text);
+    $("answer-doing").textContent = "Writing";
+  }
 }
 
 function ended(question, answer) {
   learn(here.space, answer.citations);
+  last = { question, answer: answer.instead?.text ?? answer.answer };
   $("answer").dataset.state = "done";
   $("answer-doing").textContent = "";
   $("answer-text").className = answer.refused ? "said refused" : answer.instead ? "said instead" : "said";
   fill($("answer-text"), answer.instead ? drawInstead(answer.instead) : answer.answer);
+  const same = (a, b) => a.length === b.length && a.every((c, i) => c.chunk === b[i].chunk);
+  if (!same(sources, answer.citations)) fill($("answer-sources"), drawSources(answer.citations));
+  const next = talks.isFirst() ? fresh : put;
   fill($("answer-rest"), drawAnswer(question, answer, {
-    again: button("Ask again", () => put(question)),
-    past: button("Compute a new answer", () => put(question, true)),
+    again: button("Ask again", () => next(question), { class: "outline" }),
+    past: button("Answer anew", () => next(question, true), { class: "outline" }),
   }));
 }
 
@@ -158,5 +187,5 @@ function failed(e) {
 
 function halted() {
   $("answer").dataset.state = "stopped";
-  $("answer-doing").textContent = "Stopped. The answer is not stored.";
+  $("answer-doing").textContent = "Stopped. The answer is not kept.";
 }

@@ -48,8 +48,8 @@ export function drawShares(asked, width) {
   const confirmed = share(last, ["answer_hit", "verified_hit"]);
   const any = share(last, ["answer_hit", "verified_hit", "tensor_hit"]);
   const percent = (s) => `${Math.round(100 * s)} %`;
-  const words = `Hit rate: of the latest questions ${percent(hits)} from the QA bank, ${percent(confirmed - hits)} confirmed by the model, ${percent(any - confirmed)} from stored tensors, ${percent(1 - any)} computed`;
-  const labels = [[hits / 2, hits, "QA bank"], [(hits + confirmed) / 2, confirmed - hits, "Confirmed"], [(confirmed + any) / 2, any - confirmed, "Stored tensors"], [(1 + any) / 2, 1 - any, "Computed"]]
+  const words = `Of the latest questions ${percent(hits)} answered before, ${percent(confirmed - hits)} confirmed, ${percent(any - confirmed)} read before, ${percent(1 - any)} new`;
+  const labels = [[hits / 2, hits, "Answered before"], [(hits + confirmed) / 2, confirmed - hits, "Confirmed"], [(confirmed + any) / 2, any - confirmed, "Read before"], [(1 + any) / 2, 1 - any, "New"]]
     .filter(([, size]) => size > 0.09)
     .map(([at, size, text]) => svg("text", { class: "area-label", x: width - edge.right - 8, y: between(at) + 4, "text-anchor": "end", text: `${text} ${percent(size)}` }));
   return frame(width, asked, x, words, [0, 0.5, 1].map((s) => [between(s), percent(s)]),

@@ -64,9 +64,9 @@ export async function read(space, document, chunk, forget) {
     return;
   }
   title.textContent = d.title || "Untitled";
-  about.textContent = [d.source, day(d.date), d.format, plural(d.words, "word"), plural(d.chunks, "chunk")].filter(Boolean).join(" · ");
+  about.textContent = [d.source, day(d.date), d.format, plural(d.words, "word")].filter(Boolean).join(" · ");
   const parts = d.text.map((c) => el("p", { class: c.chunk === chunk ? "chunk cited" : "chunk", "data-chunk": c.chunk },
-    c.chunk === chunk ? el("span", { class: "tag", text: d.text.length > 1 ? "The answer cites this chunk" : "The answer cites this" }) : null, c.body));
+    c.chunk === chunk && d.text.length > 1 ? el("span", { class: "tag", text: "This passage" }) : null, c.body));
   fill(body, el("div", { class: "text", tabindex: "0", role: "region", "aria-label": "Text of the document" }, parts));
   if (forget) foot.prepend(button("Forget this document", async () => { if (await forget(d)) dialog.close(); }, { class: "bad" }));
   if (d.text.length > 1) body.querySelector(".cited")?.scrollIntoView();

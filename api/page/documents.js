@@ -1,11 +1,11 @@
 // The documents of a space: add, list, open, delete.
 import { get } from "./api.js";
 import { read } from "./dialogs.js";
-import * as facts from "./facts.js";
 import { $, button, el, fill, show, wrongLine } from "./dom.js";
 import { forgetDocument } from "./forgetting.js";
 import { at, here } from "./here.js";
 import { calm, hear } from "./live.js";
+import * as passages from "./search.js";
 import * as upload from "./upload.js";
 import { count, day, plural } from "./words.js";
 
@@ -20,7 +20,6 @@ let turn = 0; // results of earlier requests are not drawn
 
 export function begin(page) {
   upload.begin();
-  facts.begin();
   hear(["upload", "forgotten"], page.refresh);
   const look = calm(() => { shown = step; refresh(); }, 250);
   $("documents-find").addEventListener("input", look);
@@ -44,7 +43,7 @@ export function reset() {
   $("documents-find").value = "";
   for (const id of ["receipt", "documents-list"]) fill($(id));
   upload.reset();
-  facts.reset();
+  passages.reset();
 }
 
 const wanted = () => $("documents-find").value.trim();
@@ -52,9 +51,9 @@ const wanted = () => $("documents-find").value.trim();
 export async function refresh() {
   show($("drop"), here.may.write && here.space !== "");
   if (!here.space) return void ($("documents-count").textContent = "There is no space yet.");
-  facts.refresh();
   const mine = ++turn;
   const find = wanted();
+  passages.search(find);
   try {
     const page = await part(find, "");
     if (mine !== turn) return;
@@ -82,7 +81,7 @@ const stamp = (d) => Date.parse(d.date ?? d.added) || 0;
 
 function draw() {
   const rows = next ? all : [...all].sort((a, b) => stamp(b) - stamp(a));
-  const found = wanted() ? `${count(all.length)}${next ? " or more" : ""} found of ` : "";
+  const found = wanted() ? `${count(all.length)}${next ? " or more" : ""} with this in the title or source, of ` : "";
   const order = rows.length < 2 ? "" : next ? ", in no order" : ", newest first";
   $("documents-count").textContent = `${found}${plural(total, "document")}${order}`;
   fill($("documents-list"), rows.slice(0, shown).map(row));
@@ -94,7 +93,7 @@ function row(d) {
   return el("li", { class: "doc" },
     el("div", {},
       button(title, () => read(here.space, d.id, "", here.may.write ? forgetDocument : null), { class: "link" }),
-      el("p", { class: "soft small", text: [d.source, d.path, plural(d.chunks, "chunk")].filter(Boolean).join(" · ") })),
+      el("p", { class: "soft small", text: [d.source, d.path, d.chunks > 1 ? plural(d.chunks, "passage") : ""].filter(Boolean).join(" · ") })),
     el("span", { class: "soft small when", text: day(d.date) }),
     here.may.write ? button("Forget", () => forgetDocument(d), { class: "outline", "aria-label": `Forget ${title}` }) : null);
 }

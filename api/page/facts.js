@@ -4,6 +4,7 @@ import { ask } from "./dialogs.js";
 import { $, button, el, fill, show, tell, wrongLine } from "./dom.js";
 import { forgetDocument } from "./forgetting.js";
 import { at, here } from "./here.js";
+import { day } from "./words.js";
 
 let turn = 0; // results of earlier requests are not drawn
 
@@ -53,7 +54,7 @@ async function remove(f) {
 }
 
 function draw(facts) {
-  if (facts.length === 0) return fill($("facts-list"), el("p", { class: "soft", text: "percached knows no facts about you in this space." }));
+  if (facts.length === 0) return fill($("facts-list"), el("p", { class: "soft", text: "Nothing yet. percached notes what you say about yourself when you ask, such as “I live in Bergen”, and uses it only for questions that need it. You can also add a fact." }));
   const heads = ["Fact", "Since", "From", ...(here.may.write ? ["Change"] : [])];
   fill($("facts-list"), el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Facts about you" },
     el("table", {},
@@ -61,8 +62,8 @@ function draw(facts) {
       el("thead", {}, el("tr", {}, heads.map((h) => el("th", { scope: "col", text: h })))),
       el("tbody", {}, facts.map((f) => el("tr", {},
         el("th", { scope: "row", text: f.text }),
-        el("td", { "data-head": "Since", text: f.since ?? "" }),
-        el("td", { "data-head": "From", text: f.heard ? `said on ${f.said}` : `entered on ${f.said}` }),
+        el("td", { "data-head": "Since", text: day(f.since) || (f.since ?? "") }),
+        el("td", { "data-head": "From", text: f.heard ? `you said it on ${day(f.said)}` : `entered on ${day(f.said)}` }),
         here.may.write ? el("td", { "data-head": "Change" },
           button("Edit", () => edit(f), { class: "outline", "aria-label": `Edit: ${f.text}` }), " ",
           button("Delete", () => remove(f), { class: "outline", "aria-label": `Delete: ${f.text}` })) : null))))));

@@ -9,7 +9,7 @@ import { bytes, count } from "./words.js";
 export async function forgetDocument(d) {
   const sure = await ask({
     title: "Forget this document?",
-    text: `“${d.title || "Untitled"}” goes, and with it all that was made from it: chunks, tensors, stored answers, predictions. It cannot be undone.`,
+    text: `“${d.title || "Untitled"}” goes, and with it all that was made from it: its passages, the answers that rest on it, what the model read of it. It cannot be undone.`,
     yes: "Forget it", grave: true,
   });
   if (!sure) return false;
@@ -28,9 +28,9 @@ export async function forgetDocument(d) {
 
 function drawReceipt(d, r) {
   const rows = [
-    ["documents", r.documents], ["chunks", r.chunks], ["vectors", r.vectors], ["chunks in the index", r.indexed],
-    ["tensor slices", r.slices, r.slice_bytes ? bytes(r.slice_bytes) : ""], ["stored answers", r.entries], ["asked questions", r.history],
-    ["summaries", r.summaries], ["predictions", r.predictions], ["turns of conversations", r.turns],
+    ["documents", r.documents], ["passages", r.chunks], ["passages in the search", r.indexed + r.vectors],
+    ["passages the model had read", r.slices, r.slice_bytes ? bytes(r.slice_bytes) : ""], ["answers", r.entries], ["asked questions", r.history],
+    ["summaries", r.summaries], ["expected questions", r.predictions], ["turns of conversations", r.turns],
   ];
   return el("section", { class: "card receipt", "aria-labelledby": "receipt-title" },
     el("h2", { id: "receipt-title", text: "Forgotten" }),

@@ -9,10 +9,10 @@ const box = () => $("gate");
 export const reset = () => fill(box());
 
 const states = {
-  proven: "Only exact repeats and questions that clearly mean the same get stored answers.",
+  proven: "Only the same question, and one that clearly means the same, gets an earlier answer.",
   calibrated: "The estimate rests mostly on the calibration that comes with percached.",
   learnt: "The estimate rests mostly on answers of this space that were checked.",
-  shut: "Too many checked answers were wrong. Until enough are right, only exact repeats and questions that clearly mean the same get stored answers.",
+  shut: "Too many checked answers were wrong. Until enough are right, only the same question, and one that clearly means the same, gets an earlier answer.",
 };
 
 /** Draws the gate of the current space, unless the user is choosing a share. */
@@ -23,11 +23,11 @@ export async function refresh(chosen = false) {
   if (space !== here.space) return;
   const open = box().querySelector("details")?.open;
   fill(box(), el("details", { class: "card", open },
-    el("summary", { text: `Questions in other words: ${count(g.served)} returned, ${count(g.checked)} checked, ${count(g.wrong)} wrong` }),
+    el("summary", { text: "How this works: when a question in other words gets an earlier answer" }),
     el("div", { class: "stack tight" },
-      el("p", { class: "soft small", text: `The aim is that at most ${percent(g.max_wrong)} of the stored answers returned for a question in other words differ from a fresh answer. percached answers these questions again in idle time and compares.` }),
+      el("p", { class: "soft small", text: `The aim is that at most ${percent(g.max_wrong)} of the answers given again to a question in other words differ from a fresh answer. percached answers these questions again while you are away, and compares.` }),
       el("dl", { class: "numbers" },
-        number("Returned", count(g.served), "in other words"),
+        number("Given again", count(g.served), "in other words"),
         number("Checked", count(g.checked), "against a fresh answer"),
         number("Wrong", count(g.wrong), "of the checked ones"),
         g.threshold <= 1 ? number("Estimate", percent(g.estimate), `wrong; ${percent(g.low)} to ${percent(g.high)}`) : null),
@@ -48,7 +48,7 @@ function choice(now) {
     } catch (e) {
       fill(after, wrongLine(e));
     }
-  } }, shares.map((s) => el("option", { value: s, selected: s === now, text: s === 0 ? "0 %: exact repeats and questions that clearly mean the same" : percent(s) })));
+  } }, shares.map((s) => el("option", { value: s, selected: s === now, text: s === 0 ? "0 %: only what clearly means the same" : percent(s) })));
   return el("div", { class: "stack tight" },
     el("label", { class: "field", for: "gate-share" }, "Wrong answers allowed ", list),
     el("p", { class: "soft small", text: "Lower it if you see wrong answers. Raise it if too few questions are answered at once." }), after);

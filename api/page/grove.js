@@ -64,7 +64,7 @@ export async function refresh() {
   const chosen = state.chosen?.path;
   state.chosen = state.tree.nodes.find((n) => n.path === chosen) ?? null;
   const hidden = Math.max(0, cache.slices - tree.slices.length);
-  $("tree-count").textContent = [plural(cache.slices, "slice"), bytes(cache.bytes), hidden ? `${count(hidden)} not shown` : ""].filter(Boolean).join(" · ");
+  $("tree-count").textContent = [plural(cache.slices, "passage"), bytes(cache.bytes), hidden ? `${count(hidden)} not shown` : ""].filter(Boolean).join(" · ");
   draw();
   const now = performance.now();
   state.first = new Map(tree.slices.map((s) => [s.chunk, state.first.get(s.chunk) ?? now]));
@@ -78,7 +78,7 @@ function draw() {
   const kind = (n) => (!way.has(n) ? "" : n.chunk === null || lit.reused.has(n.chunk) ? " reused" : " fresh");
   if (nodes.length === 0) {
     $("tree-node").textContent = "";
-    fill($("tree"), el("p", { class: "soft calm", text: "Nothing is stored yet. Chunks that the model reads for an answer appear here." }));
+    fill($("tree"), el("p", { class: "soft calm", text: "Nothing yet. Passages that the model reads for an answer appear here." }));
     legend(false);
     return;
   }
@@ -99,9 +99,9 @@ function draw() {
     class: `branch${kind(n)}`, x1: n.parent.x.toFixed(2), y1: n.parent.y.toFixed(2), x2: n.x.toFixed(2), y2: n.y.toFixed(2),
   })]);
   const last = (a, b) => way.has(a[0]) - way.has(b[0]); // highlighted nodes on top
-  const words = `${plural(nodes.length, "slice")}; ${way.size} on the path of the last question`;
+  const words = `${plural(nodes.length, "passage")}; ${way.size} for the last question`;
   const picture = svg("svg", { class: dense ? "dense" : null, viewBox: `${-reach} ${-reach} ${2 * reach} ${2 * reach}`, role: "img", "aria-labelledby": "tree-words" },
-    svg("title", { id: "tree-words", text: `Tree of stored tensors: ${words}` }),
+    svg("title", { id: "tree-words", text: `What the model has read: ${words}` }),
     branches.sort(last).map((b) => b[1]),
     [...state.picture].sort(last).map((p) => p[1]));
   picture.style.setProperty("--spoke", Math.max(0.13, 0.016 * far));
@@ -114,8 +114,8 @@ function draw() {
 
 function legend(lit) {
   const items = [["heat0", "not used yet"], ["heat4", "used most"]];
-  if (lit) items.push(["reused", state.lit.outcome === "answer_hit" ? "in the stored answer" : "reused for this answer"]);
-  if (lit && state.lit.reused.size < state.lit.chunks.length) items.push(["fresh", "read and stored now"]);
+  if (lit) items.push(["reused", state.lit.outcome === "answer_hit" ? "in the last answer" : "read before the last question"]);
+  if (lit && state.lit.reused.size < state.lit.chunks.length) items.push(["fresh", "read for the last question"]);
   fill($("tree-legend"), items.map(([name, text]) => el("li", {}, el("span", { class: `dot ${name}`, "aria-hidden": "true" }), text)));
 }
 
@@ -127,7 +127,7 @@ function choose(n) {
   const about = [plural(n.tokens, "token"), bytes(n.bytes), `used ${plural(n.hits, "time")}`].join(" · ");
   const say = (title) => { if (state.chosen?.path === n.path) fill($("tree-node"), el("strong", { text: title }), el("br"), el("span", { class: "soft", text: about })); };
   if (n.chunk === null) return say("Instructions, with which each prompt begins");
-  say(known(here.space, n.chunk) ?? "A chunk");
+  say(known(here.space, n.chunk) ?? "A passage");
   // Wait, so that passing over a dot starts no search.
-  state.timer = setTimeout(() => titleOf(here.space, n.chunk).then(say, () => {}), 150); // without a title, the label stays "chunk"
+  state.timer = setTimeout(() => titleOf(here.space, n.chunk).then(say, () => {}), 150); // without a title, the label stays "A passage"
 }

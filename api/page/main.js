@@ -1,19 +1,20 @@
 // The start of the page: signs in, then switches between views.
 import { call } from "./api.js";
 import * as asking from "./asking.js";
-import * as bank from "./bank.js";
 import { ask } from "./dialogs.js";
 import * as documents from "./documents.js";
+import * as memory from "./memory.js";
+import * as settings from "./settings.js";
 import * as door from "./door.js";
 import { $, el, fill, show, tell } from "./dom.js";
 import { forget, here, readRights, readSpaces } from "./here.js";
-import * as idle from "./idle.js";
+import * as activity from "./activity.js";
 import { calm, hear, hush, listen } from "./live.js";
 import { keep, recall } from "./keep.js";
-import * as time from "./time.js";
+import * as works from "./works.js";
 import * as writing from "./writing.js";
 
-const views = { ask: asking, write: writing, documents, answers: bank, idle, time };
+const views = { ask: asking, write: writing, documents, memory, activity, settings, works };
 const kept = "percached-space";
 let inside = false;
 
@@ -93,7 +94,7 @@ const rule = "A name has small letters, digits, dots, dashes and underscores. It
 
 async function newSpace() {
   const name = await ask({
-    title: "New space", text: "Spaces are separate: documents, answers and tensors stay in their space.", yes: "Create", field: "Name",
+    title: "New space", text: "A space is a place for documents that belong together. Nothing of one is used in another.", yes: "Create", field: "Name",
     attempt: async (name) => {
       if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name)) throw new Error(rule);
       if (here.spaces.some((s) => s.name === name)) throw new Error("There is a space of this name already.");

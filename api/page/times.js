@@ -19,10 +19,10 @@ function timeBar(times) {
 function reuse({ outcome, chunks, tokens }) {
   if (outcome === "answer_hit") return null; // no prompt
   const parts = [
-    { name: "Tokens reused", class: "load", took: tokens.reused },
-    { name: "Tokens computed", class: "read", took: tokens.computed },
+    { name: "Read before", class: "load", took: tokens.reused },
+    { name: "Read now", class: "read", took: tokens.computed },
   ].filter((p) => p.took > 0);
-  const words = `${count(tokens.reused)} of ${plural(tokens.prompt, "token")} of the prompt reused, ${chunks.stored} of ${plural(chunks.all, "chunk")} stored`;
+  const words = `${count(tokens.reused)} of ${plural(tokens.prompt, "token")} and ${chunks.stored} of ${plural(chunks.all, "passage")} had been read before`;
   return el("div", { class: "stack tight" },
     el("h3", { text: "What was reused" }),
     bar("reused", parts, words, (p) => count(p.took)),

@@ -38,5 +38,5 @@ async function search(space, chunk) {
     if (!page.next) break;
     after = page.next;
   }
-  return found.get(key) ?? "A chunk of a document that is gone";
+  return found.get(key) ?? "A passage of a document that is gone";
 }

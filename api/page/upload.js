@@ -6,7 +6,8 @@ import { at } from "./here.js";
 import { hear } from "./live.js";
 import { bytes, count, plural } from "./words.js";
 
-const watched = new Map(); // id of an upload: its path, and the element that shows it
+const watched = new Map(); // id of an upload: its path, its files' names, and the element that shows it
+const listed = 200; // files that are listed at most
 
 export function begin() {
   for (const [pick, input] of [["pick-files", "files"], ["pick-folder", "folder"]]) {
@@ -48,7 +49,7 @@ async function add(files) {
   try {
     const path = at("uploads");
     const status = await call("POST", at("documents"), { form });
-    watched.set(status.id, { path: `${path}/${encodeURIComponent(status.id)}`, item, names });
+    watched.set(status.id, { path: `${path}/${encodeURIComponent(status.id)}`, item, names, sent: files.map((f) => f.name) });
     await look(status.id);
   } catch (e) {
     fill(item, el("strong", { text: names }), wrongLine(e));
@@ -59,7 +60,7 @@ const ended = new Set(["done", "failed"]);
 const words = { queued: "Stored; waiting", running: "Reading", done: "Done", failed: "Failed" };
 
 async function look(id) {
-  const { path, item, names } = watched.get(id);
+  const { path, item, names, sent } = watched.get(id);
   let s;
   try {
     s = await get(path);
@@ -67,21 +68,35 @@ async function look(id) {
     return; // the next event tries again
   }
   if (!watched.has(id)) return; // an earlier response reported the end
-  draw(item, names, words[s.state] ?? s.state, s);
+  draw(item, names, words[s.state] ?? s.state, s, sent);
   if (ended.has(s.state)) watched.delete(id);
 }
 
-function draw(item, names, state, s) {
+function draw(item, names, state, s, sent = []) {
   item.dataset.state = s?.state ?? "sending";
   const done = s && ended.has(s.state);
   const counts = s ? [["added", s.added], ["replaced", s.replaced], ["unchanged", s.unchanged], ["failed", s.failed]]
     .filter(([, n]) => n > 0).map(([what, n]) => `${count(n)} ${what}`) : [];
-  if (s?.chunks) counts.push(plural(s.chunks, "new chunk"));
-  const faults = [...(s?.failures ?? []), ...(s?.left_out ?? [])];
+  if (s?.chunks) counts.push(plural(s.chunks, "new passage"));
+  const open = item.querySelector("details")?.open;
   fill(item,
     el("div", { class: "row between" }, el("strong", { text: names }), el("span", { class: s?.state === "failed" ? "wrong" : "soft", text: state })),
     done ? null : el("progress", { "aria-label": `${names}: ${state}` }),
     counts.length > 0 ? el("p", { class: "soft small", text: counts.join(" · ") }) : null,
     s?.error ? el("p", { class: "wrong", text: s.error }) : null,
-    faults.length > 0 ? el("ul", { class: "faults small" }, faults.map((f) => el("li", { text: `${f.name}: ${f.reason}` }))) : null);
+    s?.state === "done" ? results(sent, s, open) : null);
 }
+
+// results says what became of each file. Files with a fault come first.
+function results(sent, { failures, left_out: leftOut }, open) {
+  const faults = failures.map((f) => el("li", { class: "wrong" }, sign("✕", "not added: "), `${f.name}: ${f.reason}`));
+  const parts = leftOut.map((f) => el("li", {}, sign("!", "in part: "), `${f.name}: ${f.reason}`));
+  const bad = new Set(failures.map((f) => f.name));
+  const good = sent.filter((name) => !bad.has(name) && ![...bad].some((b) => b.startsWith(name)));
+  const all = [...faults, ...parts, ...good.map((name) => el("li", {}, sign("✓", "added: "), name))];
+  return el("details", { open: open ?? (faults.length + parts.length > 0 || sent.length < 10) },
+    el("summary", { text: sent.length === 1 ? "The file" : "Each file" }),
+    el("ul", { class: "plain results small" }, all.slice(0, listed), all.length > listed ? el("li", { class: "soft", text: `${count(all.length - listed)} more are not shown.` }) : null));
+}
+
+const sign = (mark, meaning) => [el("span", { "aria-hidden": "true", text: `${mark} ` }), el("span", { class: "unseen", text: meaning })];

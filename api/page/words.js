@@ -41,30 +41,36 @@ export function bytes(n) {
 
 const given = (t) => t && !t.startsWith("0001-");
 
+// Dates are in the reader's time zone, and in the order of their kind of English.
+const english = navigator.languages.find((l) => l.startsWith("en")) ?? "en-GB";
+
 /** Formats a day; "" if it is unknown. */
-export const day = (t) => given(t) ? new Date(t).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" }) : "";
+export const day = (t) => given(t) ? new Date(t.length === 10 ? `${t}T00:00` : t).toLocaleDateString(english, { day: "numeric", month: "short", year: "numeric" }) : "";
+
+/** Formats the day of the week. */
+export const weekday = (t) => new Date(t).toLocaleDateString(english, { weekday: "short" });
 
 /** Formats a time, without the day if it is today. */
 export function moment(t) {
   if (!given(t)) return "";
   const at = new Date(t);
-  const clock = at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const clock = at.toLocaleTimeString(english, { hour: "numeric", minute: "2-digit" });
   return at.toDateString() === new Date().toDateString() ? clock : `${day(t)}, ${clock}`;
 }
 
 /** The outcomes: name, sentence and shape. */
 export const outcomes = {
-  answer_hit: { name: "From the QA bank", short: "QA bank", about: "This question was answered before. The model did not run.", shape: "circle" },
-  verified_hit: { name: "Confirmed by the model", short: "Confirmed", about: "A stored answer, confirmed by the model: it read this question's chunks and would have written the same words.", shape: "ring" },
-  tensor_hit: { name: "From stored tensors", short: "Stored tensors", about: "The model had read some of these chunks before, and computed only the rest.", shape: "diamond" },
-  miss: { name: "Computed", short: "Computed", about: "The model read everything anew. What it read is kept for the next question.", shape: "square" },
+  answer_hit: { name: "Answered before", short: "Answered before", about: "This question was answered before, so percached gave the answer that it had kept. The model did not run.", shape: "circle" },
+  verified_hit: { name: "Confirmed", short: "Confirmed", about: "An answer that percached had kept. The model read this question's passages and would have written the same words.", shape: "ring" },
+  tensor_hit: { name: "Read before", short: "Read before", about: "The model had read some of these passages before, and read only the rest.", shape: "diamond" },
+  miss: { name: "New", short: "New", about: "The model read everything anew. percached keeps what it read for the next question.", shape: "square" },
 };
 
 /** Groups of stages; times with other names are not stages. */
 export const stages = [
   { name: "Looking up", class: "look", of: ["match_question", "retrieve", "match_tensors"] },
   { name: "Waiting", class: "wait", of: ["queue"] },
-  { name: "Loading tensors", class: "load", of: ["load_tensors"] },
+  { name: "Loading what was read", class: "load", of: ["load_tensors"] },
   { name: "Reading", class: "read", of: ["prefill"] },
   { name: "Writing the answer", class: "write", of: ["decode"] },
   { name: "Storing", class: "store", of: ["capture", "store"] },
@@ -80,23 +86,23 @@ export const origins = { asked: "asked", predicted: "predicted" };
 
 /** The names of the kinds of idle work. */
 export const kinds = {
-  reembed: "making vectors with another model", remember: "looking for facts about you in what you asked", check: "looking whether newer documents bear on answers", refresh: "answering again what is stale",
-  answer: "answering for real what came from the bank", abstract: "summing up new chunks", predict: "thinking of questions", history: "thinking of questions like those before",
-  populate: "getting ready for predicted questions", decode: "writing answers", restore: "reading again what was evicted", calibrate: "comparing how the model reads best", warm: "reading ahead", clean: "taking away what was forgotten",
+  reembed: "reading all passages for another search model", remember: "looking for facts about you in what you asked", check: "looking whether new documents change answers", refresh: "answering again what may have changed",
+  answer: "checking answers that were given again", abstract: "summing up new passages", predict: "thinking of questions you may ask", history: "thinking of questions like those before",
+  populate: "getting ready for expected questions", decode: "writing answers", restore: "reading again what was removed for space", calibrate: "comparing how the model reads best", warm: "reading ahead", clean: "removing what was forgotten",
 };
 
 /** What jobs of a kind did, for those that prepare answers. */
 export const prepared = {
-  warm: (n) => `read ${plural(n, "chunk")} ahead`,
-  populate: (n) => `got ready for ${plural(n, "predicted question")}`,
-  refresh: (n) => `answered ${plural(n, "stale question")} again`,
+  warm: (n) => `read ${plural(n, "passage")} ahead`,
+  populate: (n) => `got ready for ${plural(n, "question")} you may ask`,
+  refresh: (n) => `answered ${plural(n, "question")} again, because documents changed`,
   decode: (n) => `wrote ${plural(n, "answer")}`,
   restore: (n) => `read again what ${plural(n, "answer")} ${n === 1 ? "rests" : "rest"} on`,
 };
 
 const reasons = {
-  foreground: "A question is being answered, or documents are being added", recent_request: "Waiting for a moment after the last question", window: "Outside of the time windows for idle work",
-  device_stale: "Battery and temperature are unknown", paused: "Idle work is paused", nothing_due: "There is nothing to do",
+  foreground: "A question is being answered, or documents are being added", recent_request: "It waits for a moment after your last question", window: "It works only at the times that you set",
+  device_stale: "Battery and temperature are unknown", paused: "It is paused", nothing_due: "There is nothing to do",
 };
 
 /** Returns why idle work does not run. */

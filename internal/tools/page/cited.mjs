@@ -8,16 +8,17 @@ const long = Array.from({ length: 40 }, (_, i) => `In week ${i} the gate of the 
 export async function disowned(page, daemon) {
   const question = "When does the boathouse get its new door code?";
   assert.notEqual(await ask(page, question), "answer_hit");
-  await page.getByRole("button", { name: "Compute a new answer" }).waitFor();
+  await page.getByRole("button", { name: "Answer anew" }).waitFor();
   const stored = async () => (await daemon.call("GET", "v1/spaces/mail/entries?limit=1000")).entries.filter((e) => e.question === question).length;
   assert.equal(await stored(), 1);
   await page.getByRole("button", { name: "Wrong answer" }).click();
-  await page.locator(".note", { hasText: "Noted: this answer is deleted." }).waitFor();
-  assert.equal(await stored(), 0);
+  await page.locator(".note", { hasText: "Noted: this answer will not be given again." }).waitFor();
+  assert.equal(await stored(), 1, "it can be taken back");
   await page.getByRole("button", { name: "Ask again" }).click();
   await page.locator("#answer-outcome:not([data-outcome=answer_hit])").waitFor();
+  assert.equal(await stored(), 1, "the new one");
   assert.equal(await ask(page, question), "answer_hit");
-  await page.getByRole("button", { name: "Compute a new answer" }).click();
+  await page.getByRole("button", { name: "Answer anew" }).click();
   await page.locator("#answer-outcome:not([data-outcome=answer_hit])").waitFor();
 }
 
@@ -31,9 +32,9 @@ export async function together(browser, daemon) {
   await ask(page, "What is the code of the garden gate?");
   const card = page.locator(".cited-chunks");
   const chunks = await card.locator(".citation").count();
-  assert.ok(chunks > 1, `${chunks} chunks`);
+  assert.ok(chunks > 1, `${chunks} passages`);
   assert.equal(await page.locator(".cards > li").count(), 1);
-  await card.getByText(`${chunks} chunks`).waitFor();
+  await card.getByText(`${chunks} passages`).waitFor();
   const second = card.locator(".citation").nth(1);
   const quote = (await second.textContent()).slice(0, 60);
   await second.click();

@@ -14,15 +14,15 @@ export async function found(browser, daemon) {
   const rows = page.locator("#documents-list .doc");
   await total.filter({ hasText: /^1,200 documents, newest first$/ }).waitFor();
   await page.locator("#documents-find").fill(" bOILER ");
-  await total.filter({ hasText: /^100 found of 1,200 documents/ }).waitFor();
+  await total.filter({ hasText: /^100 with this in the title or source, of 1,200 documents/ }).waitFor();
   assert.equal(await rows.count(), 100);
   assert.equal(await page.locator("#documents-more").isVisible(), false);
   await page.locator("#documents-find").fill("METER");
-  await total.filter({ hasText: /^1,100 found of 1,200 documents/ }).waitFor();
+  await total.filter({ hasText: /^1,100 with this in the title or source, of 1,200 documents/ }).waitFor();
   await page.locator("#documents-more").click();
   assert.equal(await rows.count(), 200);
   await page.locator("#documents-find").fill("nothing has this");
-  await total.filter({ hasText: /^0 found of 1,200 documents$/ }).waitFor();
+  await total.filter({ hasText: /^0 with this in the title or source, of 1,200 documents$/ }).waitFor();
 
   // As in a space too large to sort: the next page is loaded on demand.
   await page.route("**/many/documents?*", async (route) => {
@@ -30,7 +30,7 @@ export async function found(browser, daemon) {
     await route.fulfill({ response, json: { ...await response.json(), total: 90000 } });
   });
   await page.locator("#documents-find").fill("meter ");
-  await total.filter({ hasText: /^1,000 or more found of 90,000 documents, in no order$/ }).waitFor();
+  await total.filter({ hasText: /^1,000 or more with this in the title or source, of 90,000 documents, in no order$/ }).waitFor();
   while (await page.locator("#documents-more").isVisible()) {
     const before = await rows.count();
     await page.locator("#documents-more").click();
@@ -71,12 +71,13 @@ export async function queued(browser, daemon) {
   const { page, faults, close } = await open(browser, daemon.base, { viewport: { width: 390, height: 844 } });
   const jobs = [...Array.from({ length: 128 }, (_, i) => job("warm", i)), job("predict", 128, { parked: true, attempts: 5, reason: "timeout" })];
   await page.route("**/v1/idle/queue", (route) => route.fulfill({ json: { jobs } }));
-  await enter(page, daemon.base, daemon.token, "idle");
-  const line = page.locator(".jobs summary", { hasText: "warm × 128, due" });
+  await enter(page, daemon.base, daemon.token, "activity");
+  await page.locator(".behind > summary").click();
+  const line = page.locator(".jobs summary", { hasText: "Reading ahead: 128, due" });
   await line.click();
   await page.locator(".jobs[open]").getByText("78 more are not shown.").waitFor();
   assert.equal(await page.locator(".jobs[open] tbody tr").count(), 50);
-  await page.locator(".jobs summary", { hasText: "predict × 1, given up" }).click();
+  await page.locator(".jobs summary", { hasText: "Thinking of questions you may ask: 1, given up" }).click();
   await page.getByText("given up after 5 tries (timeout)").waitFor();
   assert.ok(await page.locator(".table").count() > 2, "the ledger is among them");
   const cut = () => [...document.querySelectorAll(".table")].filter((t) => t.scrollWidth > t.clientWidth).length;
@@ -101,10 +102,10 @@ export async function predicted(browser, daemon) {
   });
   await enter(page, daemon.base, daemon.token);
   await page.locator("#space").selectOption("mail");
-  await visit(page, "answers");
+  await visit(page, "memory");
   await page.locator(".entry", { hasText: "Predicted and asked?" }).getByText("does not know").waitFor();
   assert.equal(await page.getByText("Predicted and answered?").count(), 0);
-  await page.getByLabel("Show predicted (2)").check();
+  await page.getByLabel("Show expected questions (2)").check();
   for (const text of ["Predicted and answered?", "Read ahead alone?"]) await page.getByText(text).waitFor();
   assert.deepEqual(faults, []);
   await close();

@@ -32,9 +32,8 @@ async function picture(name, question, options) {
   const { page, faults, close } = await open(browser, daemon.base, options);
   await page.addInitScript(() => localStorage.setItem("percached-tiny-seen", "yes"));
   await enter(page, daemon.base, daemon.token);
-  await page.locator("#tree .leaf").first().waitFor();
   await ask(page, question);
-  await page.waitForFunction(() => Number(document.getElementById("tree").dataset.lit) > 3);
+  await page.locator("#talks-list button").first().waitFor();
   const path = `${process.env.ROOT}/docs/page-${name}.png`;
   await page.screenshot({ path });
   const { size } = await stat(path);

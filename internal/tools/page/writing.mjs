@@ -4,12 +4,11 @@ import { enter, open } from "./browser.mjs";
 
 const begun = "Dear Margit, the scope of Heron is three tide gauges for Port";
 
-/** Types into the pad and waits for continuations. */
-export async function type(page, text) {
-  const answered = page.waitForResponse((r) => r.url().endsWith("/complete") && r.request().postDataJSON().before.endsWith(text.slice(-8)));
-  await page.locator("#write-text").pressSequentially(text);
-  await (await answered).finished();
-  await page.locator("#write-offers button").first().waitFor();
+/** Types into the pad at once, so that one request is sent, and waits for its continuations. */
+async function type(page, text) {
+  await page.locator("#write-text").focus();
+  await page.keyboard.insertText(text);
+  await page.locator("#told", { hasText: /^Continuation: / }).waitFor({ state: "attached" });
 }
 
 /** A continuation is shown, and is taken, changed and hidden with keys; nothing is stored. */
@@ -43,6 +42,29 @@ export async function written(browser, daemon) {
   await page.locator("#space").selectOption("long");
   assert.equal(await pad.inputValue(), "");
   assert.deepEqual(await daemon.call("GET", "v1/spaces/mail/history?limit=1000"), before);
+  assert.deepEqual(faults, []);
+  await close();
+}
+
+/** Alt with an arrow shows another continuation, and Tab takes the shown one. The built-in model gives one alone. */
+export async function chosen(browser, daemon) {
+  const { page, faults, close } = await open(browser, daemon.base);
+  const texts = [" Ellery", " Harbour", " Heron"];
+  await page.route("**/complete", (route) => route.fulfill({
+    contentType: "text/event-stream", body: `event: done\ndata: ${JSON.stringify({ candidates: texts.map((text) => ({ text })), citations: [] })}\n\n`,
+  }));
+  await enter(page, daemon.base, daemon.token, "write");
+  await page.locator("#space").selectOption("mail");
+  const grey = page.locator("#write-grey .next");
+  await page.locator("#write-text").pressSequentially("Port");
+  await page.locator("#write-offers li").nth(2).waitFor();
+  for (const [key, n] of [["ArrowDown", 1], ["ArrowUp", 0], ["ArrowUp", 2], ["ArrowDown", 0], ["ArrowDown", 1]]) {
+    await page.keyboard.press(`Alt+${key}`);
+    assert.equal(await grey.textContent(), texts[n]);
+    await page.locator("#told", { hasText: `Continuation ${n + 1} of 3: ${texts[n]}` }).waitFor({ state: "attached" });
+  }
+  await page.keyboard.press("Tab");
+  assert.equal(await page.locator("#write-text").inputValue(), "Port Harbour");
   assert.deepEqual(faults, []);
   await close();
 }

@@ -1,4 +1,4 @@
-// The QA bank: lists and searches stored answers; each can be vetoed for a question, or deleted.
+// Lists and searches stored answers; each can be marked as wrong for a question, or deleted.
 import { call, get } from "./api.js";
 import { ask } from "./dialogs.js";
 import { $, el, fill, show, tell, worker } from "./dom.js";
@@ -48,8 +48,9 @@ export async function refresh() {
     $("answers-wrong").textContent = "";
     all = page.entries;
     next = page.next ?? "";
-    if (page.bank) $("answers-count").textContent = `${plural(page.bank.answered, "answer")}, given ${plural(page.bank.hits, "time")} · ${count(page.bank.stale)} stale · ${plural(page.bank.vetoes, "veto", "vetoes")}`;
-    else $("answers-count").textContent = `${plural(all.length, "entry", "entries")}, the nearest first`;
+    if (page.bank) $("answers-count").textContent = [plural(page.bank.answered, "answer"), `given again ${plural(page.bank.hits, "time")}`,
+      page.bank.stale ? `${count(page.bank.stale)} to be checked` : "", page.bank.vetoes ? `${count(page.bank.vetoes)} marked as wrong` : ""].filter(Boolean).join(" · ");
+    else $("answers-count").textContent = `${plural(all.length, "question")}, the nearest first`;
     draw();
   } catch (e) {
     wrong(e);
@@ -72,30 +73,30 @@ function draw() {
   const away = all.filter(unasked).length;
   const some = $("answers-all").checked ? all : all.filter((e) => !unasked(e));
   const rows = found ? some : [...some].sort((a, b) => b.hits - a.hits || used(b) - used(a));
-  $("answers-predicted").textContent = `Show predicted (${count(away)}${next ? " or more" : ""})`;
+  $("answers-predicted").textContent = `Show expected questions (${count(away)}${next ? " or more" : ""})`;
   show($("answers-switch"), away > 0);
   const list = rows.slice(0, shown).map(row);
-  if (list.length === 0) list.push(el("li", { class: "soft calm", text: away > 0 ? "No asked question has a stored answer yet." : "There are no stored answers yet. Computed answers appear here." }));
+  if (list.length === 0) list.push(el("li", { class: "soft calm", text: away > 0 ? "No question that you asked has an answer here yet." : "Nothing yet. Answers to your questions appear here, so that the same question is answered at once." }));
   fill($("answers-list"), list);
   show($("answers-more"), rows.length > shown || next !== "");
 }
 
 function row(e) {
   const tags = [
-    e.stale ? ["stale", e.stale_why ? `stale: ${e.stale_why}` : "stale"] : null,
+    e.stale ? ["stale", e.stale_why ? `to be checked: ${e.stale_why}` : "to be checked"] : null,
     e.answered ? null : ["", "no answer yet"],
     e.refused ? ["unknown", "does not know"] : null,
     e.origin === "asked" ? null : ["", origins[e.origin] ?? e.origin],
-    e.similarity !== undefined ? ["", `similarity ${e.similarity.toFixed(3)}`] : null,
+    e.similarity !== undefined ? ["", `${Math.round(100 * e.similarity)} % alike`] : null,
   ].filter(Boolean);
   return el("li", { class: "entry", "data-entry": e.id },
     el("div", {},
       el("p", { class: "q", text: e.question }),
       e.answered ? el("p", { class: e.refused ? "a soft" : "a", text: e.answer }) : null,
       el("p", { class: "row tight soft small" }, tags.map(([kind, text]) => el("span", { class: `tag ${kind}`, text })),
-        `given ${plural(e.hits, "time")} · made ${moment(e.made)}`)),
+        `given again ${plural(e.hits, "time")} · from ${moment(e.made)}`)),
     here.may.write ? el("div", { class: "row tight" },
-      e.answered ? worker("Veto", () => veto(e), wrong, { class: "outline", "aria-label": `Veto the answer to ${e.question}` }) : null,
+      e.answered ? worker("Wrong", () => veto(e), wrong, { class: "outline", "aria-label": `Wrong answer to ${e.question}` }) : null,
       worker("Delete", () => remove(e), wrong, { class: "outline", "aria-label": `Delete the answer to ${e.question}` })) : null);
 }
 
@@ -103,16 +104,16 @@ async function veto(e) {
   const asked = await ask({
     title: "For which question was the answer wrong?",
     text: `“${e.answer}” is then never given to that question again.`,
-    yes: "Veto", field: "Question", value: e.question,
+    yes: "Wrong answer", field: "Question", value: e.question,
   });
   if (!asked) return;
   await call("POST", at("entries", e.id, "veto"), { body: { asked } });
-  tell("Vetoed.");
+  tell("Noted.");
   await refresh();
 }
 
 async function remove(e) {
-  const sure = await ask({ title: "Delete this stored answer?", text: `“${e.question}” is then computed anew when it is asked.`, yes: "Delete", grave: true });
+  const sure = await ask({ title: "Delete this answer?", text: `“${e.question}” is then answered anew when it is asked.`, yes: "Delete", grave: true });
   if (!sure) return;
   await call("DELETE", at("entries", e.id));
   tell("Deleted.");

@@ -1,7 +1,8 @@
-// The cache over time: the latency of each question, the hit rate, and both as a table.
+// How it works: what the model has read, and the questions over time as charts and as a table.
 import { get } from "./api.js";
 import { $, el, fill, part, show, wrongLine } from "./dom.js";
 import { drawLatency, drawShares } from "./chart.js";
+import * as grove from "./grove.js";
 import { at, here } from "./here.js";
 import { calm, hear } from "./live.js";
 import { mark } from "./mark.js";
@@ -11,13 +12,20 @@ import { moment, ms, outcomes, plural } from "./words.js";
 
 let asked = [];
 
+const follow = calm(() => grove.refresh().catch(() => {})); // the next event tries again
+
 export function begin(page) {
-  hear(["answer", "evicted", "upload", "forgotten"], page.refresh);
+  grove.begin();
+  hear(["open", "answer", "stored"], follow); // also while it is not seen: to know what was read before
+  hear(["answer", "evicted", "upload", "forgotten", "stored"], page.refresh);
+  hear(["answer"], (e) => { if (e.space === here.space) grove.light(e.data); });
   new ResizeObserver(calm(draw, 100)).observe($("time"));
 }
 
 export function reset() {
   asked = [];
+  grove.reset();
+  follow();
   fill($("time"));
   fill($("time-numbers"));
 }
@@ -28,7 +36,7 @@ export async function refresh() {
     $("time-space").textContent = space ? `In the space ${space}` : "";
     show($("time-all"), await drawAll($("time-numbers")));
     if (!space) return;
-    const { questions } = await get(`${at("history")}?limit=1000`);
+    const [{ questions }] = await Promise.all([get(`${at("history")}?limit=1000`), grove.refresh()]);
     if (space !== here.space) return;
     asked = questions;
     draw();
@@ -38,7 +46,7 @@ export async function refresh() {
 }
 
 function draw() {
-  if ($("view-time").hidden || !here.space) return;
+  if ($("view-works").hidden || !here.space) return;
   if (asked.length === 0) return void fill($("time"), el("p", { class: "card calm soft", text: "There are no questions in this space yet." }));
   const open = $("time").querySelector("details")?.open;
   const width = Math.max(260, $("time").clientWidth - 2 * 24);
@@ -47,11 +55,11 @@ function draw() {
     part("Time to the answer",
       el("ul", { class: "legend small" }, Object.entries(outcomes).map(([name, o]) => el("li", {}, mark(name), o.short))),
       drawLatency(asked, width)),
-    part("Hit rate",
+    part("How much was new",
       el("p", { class: "soft small", text: "Of the twenty questions up to each one" }),
       drawShares(asked, width)),
     el("details", { class: "card" }, el("summary", { text: `The same as a table: ${plural(asked.length, "question")}` }),
-      drawTable("Questions, the latest first", ["Question", "Asked", "Outcome", "Took"],
+      drawTable("Questions, the latest first", ["Question", "Asked", "How", "Took"],
         latest.slice(0, 200).map((q) => [q.question, moment(q.asked), outcomes[q.outcome]?.short ?? q.outcome, ms(q.took_ms)]))));
   if (open) $("time").querySelector("details").open = true;
 }
