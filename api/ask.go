@@ -9,20 +9,39 @@ import (
 	"github.com/percached/percached"
 )
 
-// ask answers a question: as one JSON reply, or as a stream of events if the client accepts
-// one.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
-	space, q, streams, err := streamable[Question](r)
+// orStream serves a request as a stream of events if the client prefers one, and otherwise as
+// one JSON reply.
+func orStream(whole, stream handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		streams, err := wantsEvents(r)
+		switch {
+		case err != nil:
+			return err
+		case streams:
+			return stream(w, r)
+		}
+		return whole(w, r)
+	}
+}
+
+// askWhole answers a question with one JSON reply.
+func (s *Server) askWhole(w http.ResponseWriter, r *http.Request) error {
+	asked, err := askRequest(r)
 	if err != nil {
 		return err
 	}
-	asked := AskRequest{Space: space, Question: q}
-	if !streams {
-		a, err := s.answer(r.Context(), asked, Listener{})
-		if err != nil {
-			return err
-		}
-		return reply(w, http.StatusOK, a)
+	a, err := s.answer(r.Context(), asked, Listener{})
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, a)
+}
+
+// askStream answers a question with a stream of events.
+func (s *Server) askStream(w http.ResponseWriter, r *http.Request) error {
+	asked, err := askRequest(r)
+	if err != nil {
+		return err
 	}
 	out := newEventStream(w, r)
 	defer out.close()
@@ -56,18 +75,19 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) error {
 	return ctx.Err()
 }
 
-// streamable returns the space and the body of a request, and whether its reply is a stream of
-// events.
-func streamable[T any](r *http.Request) (space string, body T, streams bool, err error) {
+// askRequest reads a question.
+func askRequest(r *http.Request) (AskRequest, error) {
+	space, q, err := inSpaceBody[Question](r)
+	return AskRequest{Space: space, Question: q}, err
+}
+
+// inSpaceBody returns the space and the body of a request.
+func inSpaceBody[T any](r *http.Request) (space string, body T, err error) {
 	in, err := params[InSpace](r)
-	if err != nil {
-		return "", body, false, err
+	if err == nil {
+		body, err = decode[T](r, true)
 	}
-	if streams, err = wantsEvents(r); err != nil {
-		return "", body, false, err
-	}
-	body, err = decode[T](r, true)
-	return in.Space, body, streams, err
+	return in.Space, body, err
 }
 
 // token is a piece of an answer.

@@ -11,20 +11,24 @@ import (
 // Bounds of a typed text, in bytes.
 const maxBefore, maxAfter = 32 << 10, 8 << 10
 
-// complete continues a typed text: as one JSON reply, or as a stream of events if the client
-// accepts one.
-func (s *Server) complete(w http.ResponseWriter, r *http.Request) error {
-	space, text, streams, err := streamable[Typing](r)
+// completeWhole continues a typed text with one JSON reply.
+func (s *Server) completeWhole(w http.ResponseWriter, r *http.Request) error {
+	req, err := typingRequest(r)
 	if err != nil {
 		return err
 	}
-	req := TypingRequest{Space: space, Before: text.Before, After: text.After, Alternatives: or(text.Alternatives, 3), MaxTokens: or(text.MaxTokens, 12)}
-	if !streams {
-		c, err := s.completion(r.Context(), req, nil)
-		if err != nil {
-			return err
-		}
-		return reply(w, http.StatusOK, c)
+	c, err := s.completion(r.Context(), req, nil)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, c)
+}
+
+// completeStream continues a typed text with a stream of events.
+func (s *Server) completeStream(w http.ResponseWriter, r *http.Request) error {
+	req, err := typingRequest(r)
+	if err != nil {
+		return err
 	}
 	out := newEventStream(w, r)
 	defer out.close()
@@ -56,6 +60,12 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) error {
 		return out.fail(err)
 	}
 	return out.send("done", c)
+}
+
+// typingRequest reads a typed text.
+func typingRequest(r *http.Request) (TypingRequest, error) {
+	space, text, err := inSpaceBody[Typing](r)
+	return TypingRequest{Space: space, Before: text.Before, After: text.After, Alternatives: or(text.Alternatives, 3), MaxTokens: or(text.MaxTokens, 12)}, err
 }
 
 func or(p *int, otherwise int) int {

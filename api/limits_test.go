@@ -185,7 +185,7 @@ func TestPanic(t *testing.T) {
 	}, func(o *Options) { o.MaxRequests, o.Logger = 1, log.logger() })
 	for range 3 {
 		a := exchangeRaw(t, srv, raw("GET /v1/about", ""))
-		if a.StatusCode != 500 || a.name() != "internal" || a.problem.Detail != "" {
+		if a.StatusCode != 500 || a.name() != "internal" || a.problem.Detail != a.problem.Fix {
 			t.Errorf("status %d: %s", a.StatusCode, a.text)
 		}
 	}

@@ -21,7 +21,7 @@ type Problem struct {
 	Type     string       `json:"type"` // urn:percached:problem:NAME; docs/api.md lists the names
 	Title    string       `json:"title"`
 	Status   int          `json:"status"`
-	Detail   string       `json:"detail,omitempty"`
+	Detail   string       `json:"detail"`   // what is wrong, then Fix
 	Instance string       `json:"instance"` // urn:percached:request:ID
 	Fix      string       `json:"fix"`      // what the client can do
 	Errors   []FieldError `json:"errors,omitempty"`
@@ -168,18 +168,24 @@ func isSystemError(err error) bool {
 func (x *exchange) problemOf(err error) Problem {
 	name, detail, fields := problemFor(err)
 	row := problems[name]
+	if detail == "" {
+		detail = FieldErrors(fields).Error()
+	}
 	p := Problem{
-		Type: "urn:percached:problem:" + string(name), Title: row.title, Status: row.status, Detail: detail,
+		Type: "urn:percached:problem:" + string(name), Title: row.title, Status: row.status, Detail: row.fix,
 		Instance: "urn:percached:request:" + x.id, Fix: row.fix, Errors: fields,
 	}
+	if detail != "" {
+		p.Detail = detail + ". " + row.fix
+	}
 	if forOpenAI(x.path) {
-		p.Error = p.openAI(name)
+		p.Error = p.openAI(name, detail)
 	}
 	return p
 }
 
 // openAI converts a problem to OpenAI's format.
-func (p Problem) openAI(name problem) *OpenAIError {
+func (p Problem) openAI(name problem, detail string) *OpenAIError {
 	e := &OpenAIError{Message: p.Title, Type: "invalid_request_error", Code: string(name)}
 	switch {
 	case p.Status >= 500:
@@ -191,11 +197,10 @@ func (p Problem) openAI(name problem) *OpenAIError {
 	case p.Status == http.StatusTooManyRequests:
 		e.Type = "rate_limit_error"
 	}
-	if p.Detail != "" {
-		e.Message += ": " + p.Detail
+	if detail != "" {
+		e.Message += ": " + detail
 	}
 	if len(p.Errors) > 0 {
-		e.Message += ": " + FieldErrors(p.Errors).Error()
 		param := strings.TrimPrefix(p.Errors[0].Field, "/")
 		e.Param = &param
 	}
@@ -266,7 +271,7 @@ type problemRow struct {
 
 // problems is the table of docs/api.md.
 var problems = map[problem]problemRow{
-	problemInvalid:              {400, "Invalid request", "Correct the fields named in detail and errors, then send the request again.", 0},
+	problemInvalid:              {400, "Invalid request", "Correct what detail and errors name, then send the request again.", 0},
 	problemUnsupportedParameter: {400, "Unsupported parameter value", "Leave out the parameters named in errors, or use a supported value.", 0},
 	problemBadBody:              {400, "Invalid body", "Send a body as openapi.yaml describes it. JSON must be one value in UTF-8.", 0},
 	problemUnexpectedBody:       {400, "Unexpected body", "Send the request without a body.", 0},

@@ -42,6 +42,7 @@ func (s *Server) routes() []route {
 		{"deleteSpace", "DELETE", space, inSpace(RoleAdmin), handle(200, b.DeleteSpace)},
 
 		{"upload", "POST", space + "/documents", inSpace(RoleWrite), s.upload},
+		{"uploadDocuments", "POST", space + "/uploads", inSpace(RoleWrite), s.uploadDocuments},
 		{"listUploads", "GET", space + "/uploads", inSpace(RoleWrite), handle(200, b.Uploads)},
 		{"cancelUpload", "DELETE", space + "/uploads/{upload}", inSpace(RoleWrite), handle(204, b.CancelUpload)},
 		{"getUpload", "GET", space + "/uploads/{upload}", inSpace(RoleWrite), handle(200, b.UploadStatus)},
@@ -55,8 +56,10 @@ func (s *Server) routes() []route {
 		{"changeFact", "PATCH", fact, inSpace(RoleWrite), handle(200, b.ChangeFact)},
 		{"deleteFact", "DELETE", fact, inSpace(RoleWrite), handle(200, b.DeleteFact)},
 
-		{"ask", "POST", space + "/ask", inSpace(RoleAsk), s.ask},
-		{"complete", "POST", space + "/complete", inSpace(RoleAsk), s.complete},
+		{"ask", "POST", space + "/ask", inSpace(RoleAsk), orStream(s.askWhole, s.askStream)},
+		{"askStream", "POST", space + "/ask/stream", inSpace(RoleAsk), s.askStream},
+		{"complete", "POST", space + "/complete", inSpace(RoleAsk), orStream(s.completeWhole, s.completeStream)},
+		{"completeStream", "POST", space + "/complete/stream", inSpace(RoleAsk), s.completeStream},
 		{"listHistory", "GET", space + "/history", inSpace(RoleAsk), handle(200, s.history)},
 		{"clearHistory", "DELETE", space + "/history", inSpace(RoleWrite), handle(200, b.ClearHistory)},
 

@@ -34,6 +34,9 @@ func goodBodies() map[string]string {
 		"changeSpace":          `{"k":null,"threshold":0.9}`,
 		"upload":               `{"documents":[{"text":"a"}]}`,
 		"ask":                  `{"question":"when?","threshold":0.5,"max_wrong":0,"max_age_seconds":2.5}`,
+		"uploadDocuments":      "--x\r\nContent-Disposition: form-data; name=file; filename=a.txt\r\n\r\ntext\r\n--x--\r\n",
+		"askStream":            `{"question":"when?"}`,
+		"completeStream":       `{"before":"We meet"}`,
 		"createConversation":   `{"title":"Trip"}`,
 		"addTurns":             `{"turns":[{"role":"user","text":"I live in Bergen."}]}`,
 		"complete":             `{"before":"We meet","after":"on Monday","alternatives":2,"max_tokens":5}`,
@@ -62,6 +65,8 @@ func (r route) request(space string, headers ...string) string {
 	switch r.op {
 	case "importEntries":
 		headers = append(headers, "Content-Type: "+linesType)
+	case "uploadDocuments":
+		headers = append(headers, "Content-Type: "+formType+"; boundary=x")
 	case "restore":
 		headers = append(headers, "Content-Type: "+archiveType)
 	}
@@ -112,7 +117,7 @@ func TestEveryRouteReachesTheBackend(t *testing.T) {
 		"listDocuments": "Documents", "getDocument": "Document", "listFacts": "Facts", "getFact": "Fact", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
 		"getGate": "Gate", "getCache": "Cache", "getSpaceCache": "SpaceCache", "getTree": "Tree", "listPredictions": "Predictions",
 		"getIdle": "Idle", "postDevice": "Device", "listQueue": "Queue", "getLedger": "Ledger", "pauseIdle": "Pause", "resumeIdle": "Resume",
-		"drainIdle": "Drain", "getConfig": "Config",
+		"drainIdle": "Drain", "uploadDocuments": "Upload", "askStream": "Ask", "completeStream": "Complete", "getConfig": "Config",
 	}
 	c := &calls{}
 	srv := testServer(t, c.noting())

@@ -194,7 +194,7 @@ func TestContractCanFail(t *testing.T) {
 	stream := http.Header{"Content-Type": {eventsType}, "X-Request-Id": {"r1"}}
 	problem := http.Header{"Content-Type": {"application/problem+json"}, "X-Request-Id": {"r1"}}
 	const ask, history = "/v1/spaces/mail/ask", "/v1/spaces/mail/history"
-	whole := `{"type":"urn:percached:problem:overloaded","title":"t","status":429,"instance":"i","fix":"f"}`
+	whole := `{"type":"urn:percached:problem:overloaded","title":"t","status":429,"detail":"f","instance":"i","fix":"f"}`
 	tests := []struct {
 		name, method, path string
 		status             int

@@ -25,26 +25,26 @@ func sample(t testing.TB, s *openapi3.Schema) any {
 		return s.Enum[0]
 	case len(s.AllOf) == 1 && len(properties) == 0:
 		return sample(t, s.AllOf[0].Value)
-	case s.Nullable && s.Type.Is("object"):
-		return nil // always
 	case len(properties) > 0:
 		object := map[string]any{}
 		for name, p := range properties {
 			object[name] = sample(t, p.Value)
 		}
 		return object
+	case s.Type.Includes("object") && s.Type.Includes("null"):
+		return nil // always
 	case s.Type.Is("object"):
 		if elem := s.AdditionalProperties.Schema; elem != nil {
 			return map[string]any{"one": sample(t, elem.Value)}
 		}
 		return map[string]any{}
-	case s.Type.Is("array"):
+	case s.Type.Includes("array"):
 		return []any{sample(t, s.Items.Value)}
-	case s.Type.Is("integer"):
+	case s.Type.Includes("integer"):
 		return 1.0 // as JSON has it
-	case s.Type.Is("number"):
+	case s.Type.Includes("number"):
 		return 0.5
-	case s.Type.Is("boolean"):
+	case s.Type.Includes("boolean"):
 		return true
 	case s.Format == "date-time":
 		return "2025-06-02T07:31:12.5Z"

@@ -186,7 +186,7 @@ func (w wire) compare(t *testing.T, named map[string]reflect.Type, schema *opena
 		if typ := fields[name]; typ != nil {
 			fits(t, named, name, typ, ref)
 			pointer, there := typ.Kind() == reflect.Pointer, slices.Contains(always, name)
-			if null := ref.Value.Nullable; null && !pointer || !w.sent && null != (pointer && there) {
+			if null := nullable(ref.Value); null && !pointer || !w.sent && null != (pointer && there) {
 				t.Errorf("%s: nullable is %v; the type is %v", name, null, typ)
 			}
 		}
@@ -194,8 +194,11 @@ func (w wire) compare(t *testing.T, named map[string]reflect.Type, schema *opena
 }
 
 // members returns the properties and the required fields of an object, including those of
-// allOf.
+// allOf, and of an object that may be null.
 func members(s *openapi3.Schema) (openapi3.Schemas, []string) {
+	if len(s.OneOf) > 0 && nullable(s) {
+		return members(s.OneOf[0].Value)
+	}
 	properties, required := openapi3.Schemas{}, slices.Clone(s.Required)
 	maps.Copy(properties, s.Properties)
 	for _, part := range s.AllOf {
@@ -212,10 +215,7 @@ func fits(t *testing.T, named map[string]reflect.Type, at string, typ reflect.Ty
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	schema := ref.Value
-	if len(schema.AllOf) == 1 {
-		schema = schema.AllOf[0].Value
-	}
+	schema := extended(ref).Value
 	kind, format := "", schema.Format
 	switch k := typ.Kind(); {
 	case k == reflect.Interface, typ == reflect.TypeFor[json.RawMessage]():
@@ -248,15 +248,29 @@ func fits(t *testing.T, named map[string]reflect.Type, at string, typ reflect.Ty
 	default:
 		kind = "object" // that is always null
 	}
-	if !schema.Type.Is(kind) || schema.Format != format {
+	if !schema.Type.Includes(kind) || schema.Format != format {
 		t.Errorf("%s: the schema says %v %s; the type is %v", at, schema.Type, schema.Format, typ)
 	}
 }
 
 // referred returns the name of the schema that a schema refers to or extends.
 func referred(ref *openapi3.SchemaRef) string {
-	if len(ref.Value.AllOf) == 1 {
-		ref = ref.Value.AllOf[0]
-	}
+	ref = extended(ref)
 	return ref.Ref[strings.LastIndex(ref.Ref, "/")+1:]
+}
+
+// extended returns the schema that a schema extends, or that it is besides null.
+func extended(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
+	switch s := ref.Value; {
+	case len(s.AllOf) == 1:
+		return s.AllOf[0]
+	case len(s.OneOf) == 2 && s.OneOf[1].Value.Type.Is("null"):
+		return s.OneOf[0]
+	}
+	return ref
+}
+
+// nullable says whether a schema allows null.
+func nullable(s *openapi3.Schema) bool {
+	return s.Type.Includes("null") || slices.ContainsFunc(s.OneOf, func(one *openapi3.SchemaRef) bool { return one.Value.Type.Is("null") })
 }

@@ -66,7 +66,7 @@ func (s sampler) requests(t testing.TB, path, method string, op *openapi3.Operat
 			one.headers = append(one.headers, "Accept: text/event-stream")
 		case "createChatCompletion", "createResponse":
 			one.body = strings.Replace(one.body, `"stream":true`, `"stream":false`, 1)
-		case "upload":
+		case "upload", "uploadDocuments":
 			one.what, one.status = one.what+"?wait=true", http.StatusOK
 		default:
 			continue

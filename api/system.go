@@ -9,7 +9,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// health reports that the daemon runs.
+// health reports that the daemon runs. Probes may send parameters of their own, also to ready.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	return reply(w, http.StatusOK, struct {
 		Status  string `json:"status"`
@@ -40,6 +40,9 @@ func (s *Server) spec(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {
+	if _, err := params[Nothing](r); err != nil {
+		return err
+	}
 	if s.Metrics == nil {
 		return refuse(problemUnsupported, "")
 	}

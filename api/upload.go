@@ -15,10 +15,17 @@ import (
 // maxBoundary is the greatest length of a multipart boundary (RFC 2046).
 const maxBoundary = 70
 
+const formType = "multipart/form-data"
+
 // uploadParams are the parameters of an upload besides its body.
 type uploadParams struct {
 	InSpace
-	Wait bool   `query:"wait"` // wait until the upload is complete
+	Wait bool `query:"wait"` // wait until the upload is complete
+}
+
+// namedUpload are the parameters of an upload that may be one file.
+type namedUpload struct {
+	uploadParams
 	Name string `query:"name"` // file name, if the body is one file
 }
 
@@ -42,15 +49,32 @@ type fileSource func(fileSink) error
 // multipart form with files, or one file. The backend reads it while it arrives; no body is
 // held in memory. If the body turns out to be wrong, the backend keeps nothing of it.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
+	p, err := params[namedUpload](r)
+	if err != nil {
+		return err
+	}
+	return s.receive(w, r, p.uploadParams, p.Name)
+}
+
+// uploadDocuments answers POST /v1/spaces/{space}/uploads. The body is a multipart form.
+func (s *Server) uploadDocuments(w http.ResponseWriter, r *http.Request) error {
 	p, err := params[uploadParams](r)
 	if err != nil {
 		return err
 	}
+	if kind, _, err := mediaType(r); err != nil || kind != formType {
+		return refuse(problemMediaType, "send files as "+formType+"; /v1/spaces/{space}/documents also takes JSON and single files")
+	}
+	return s.receive(w, r, p, "")
+}
+
+// receive passes the files of a body to the backend.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request, p uploadParams, name string) error {
 	key, err := idempotencyKey(r)
 	if err != nil {
 		return err
 	}
-	each, err := s.filesOf(r, p.Name)
+	each, err := s.filesOf(r, name)
 	if err != nil {
 		return err
 	}
@@ -107,14 +131,14 @@ func (s *Server) filesOf(r *http.Request, name string) (fileSource, error) {
 		return withoutName(name, func(take fileSink) error {
 			return jsonDocuments(r.Body, most, take)
 		})
-	case kind == "multipart/form-data":
+	case kind == formType:
 		boundary := params["boundary"]
 		if boundary == "" || len(boundary) > maxBoundary {
 			return nil, invalidField("header:Content-Type", "must contain a boundary of 1 to %d characters", maxBoundary)
 		}
 		return withoutName(name, func(take fileSink) error { return files(r.Body, boundary, take) })
 	case strings.HasPrefix(kind, "multipart/"):
-		return nil, refuse(problemMediaType, "the only supported multipart type is multipart/form-data")
+		return nil, refuse(problemMediaType, "the only supported multipart type is "+formType)
 	}
 	charset, known := charsetOf(kind, params)
 	if !known {

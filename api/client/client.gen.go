@@ -1103,8 +1103,6 @@ type Document struct {
 	Path *string `json:"path,omitempty"`
 
 	// Source The source as prompts name it.
-	//
-	// Example: mail from Ana Ruiz
 	Source string `json:"source"`
 	Title  string `json:"title"`
 	Words  int    `json:"words"`
@@ -1133,8 +1131,6 @@ type DocumentText struct {
 	Path *string `json:"path,omitempty"`
 
 	// Source The source as prompts name it.
-	//
-	// Example: mail from Ana Ruiz
 	Source string      `json:"source"`
 	Text   []ChunkText `json:"text"`
 	Title  string      `json:"title"`
@@ -1405,8 +1401,6 @@ type Fact struct {
 	Said string `json:"said"`
 
 	// Since The day from which it holds.
-	//
-	// Example: 2026-03-04
 	Since *string `json:"since,omitempty"`
 
 	// Text A sentence that states the fact.
@@ -1417,8 +1411,6 @@ type Fact struct {
 	Value string  `json:"value"`
 
 	// What The attribute.
-	//
-	// Example: home
 	What string `json:"what"`
 
 	// Who The person that it is about; absent: the user.
@@ -1448,8 +1440,6 @@ type FieldError struct {
 	Detail string `json:"detail"`
 
 	// Field A JSON pointer into the body, or path:NAME, query:NAME or header:NAME.
-	//
-	// Example: /settings/k
 	Field string `json:"field"`
 }
 
@@ -1742,8 +1732,6 @@ type NewConversation struct {
 // NewDocument A text to add.
 type NewDocument struct {
 	// Date An RFC 3339 time or date, from 1970 to 2100.
-	//
-	// Example: 2025-05-30
 	Date *string `json:"date,omitempty"`
 
 	// Key Your identifier of the source. The same key again replaces the document. Without a key the text identifies the document.
@@ -1760,8 +1748,6 @@ type NewDocument struct {
 // NewFact Either `text`, or `what` and `value`.
 type NewFact struct {
 	// Since The day from which it holds.
-	//
-	// Example: 2026-03-04
 	Since *string `json:"since,omitempty"`
 
 	// Text A statement, such as "I live in Bergen."
@@ -1772,8 +1758,6 @@ type NewFact struct {
 	Value *string `json:"value,omitempty"`
 
 	// What A noun of 1 to 4 words.
-	//
-	// Example: home
 	What *string `json:"what,omitempty"`
 
 	// Who The person that it is about; empty: the user.
@@ -1913,8 +1897,8 @@ type Predictions struct {
 
 // Problem Why a request failed (RFC 9457).
 type Problem struct {
-	// Detail What is wrong in this case. It contains no text of documents or questions.
-	Detail *string `json:"detail,omitempty"`
+	// Detail What is wrong in this case, and what the client can do. It contains no text of documents or questions.
+	Detail string `json:"detail"`
 
 	// Error The same problem in OpenAI's format, on the paths of OpenAI's interface.
 	Error *OpenAIError `json:"error,omitempty"`
@@ -1922,7 +1906,7 @@ type Problem struct {
 	// Errors The invalid fields.
 	Errors []FieldError `json:"errors,omitempty"`
 
-	// Fix What the client can do.
+	// Fix What the client can do; the end of `detail`.
 	Fix string `json:"fix"`
 
 	// Instance urn:percached:request: followed by the id of the request.
@@ -2827,6 +2811,9 @@ type ConversationPath = string
 // EntryPath defines model for EntryPath.
 type EntryPath = EntryID
 
+// IdempotencyKey defines model for IdempotencyKey.
+type IdempotencyKey = string
+
 // PageAfter defines model for PageAfter.
 type PageAfter = string
 
@@ -2835,6 +2822,9 @@ type PageLimit = int
 
 // SpacePath 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 type SpacePath = SpaceName
+
+// UploadWait defines model for UploadWait.
+type UploadWait = bool
 
 // DrainIdleParams defines parameters for DrainIdle.
 type DrainIdleParams struct {
@@ -2912,14 +2902,14 @@ type UploadMultipartBody struct {
 // UploadParams defines parameters for Upload.
 type UploadParams struct {
 	// Wait Wait until processing ends.
-	Wait *bool `form:"wait,omitempty" json:"wait,omitempty"`
+	Wait *UploadWait `form:"wait,omitempty" json:"wait,omitempty"`
 
 	// Name The file name, if the body is one file. The default is the name in Content-Disposition.
 	// Leave it out for JSON and `multipart/form-data`.
 	Name *string `form:"name,omitempty" json:"name,omitempty"`
 
 	// IdempotencyKey A string that identifies this upload.
-	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteDocumentParams defines parameters for DeleteDocument.
@@ -2982,6 +2972,20 @@ type ListUploadsParams struct {
 	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// UploadDocumentsMultipartBody defines parameters for UploadDocuments.
+type UploadDocumentsMultipartBody struct {
+	File []openapi_types.File `json:"file,omitempty"`
+}
+
+// UploadDocumentsParams defines parameters for UploadDocuments.
+type UploadDocumentsParams struct {
+	// Wait Wait until processing ends.
+	Wait *UploadWait `form:"wait,omitempty" json:"wait,omitempty"`
+
+	// IdempotencyKey A string that identifies this upload.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // LimitCacheJSONRequestBody defines body for LimitCache for application/json ContentType.
 type LimitCacheJSONRequestBody = CacheLimit
 
@@ -3006,8 +3010,14 @@ type CreateSpaceJSONRequestBody = NewSpace
 // AskJSONRequestBody defines body for Ask for application/json ContentType.
 type AskJSONRequestBody = Question
 
+// AskStreamJSONRequestBody defines body for AskStream for application/json ContentType.
+type AskStreamJSONRequestBody = Question
+
 // CompleteJSONRequestBody defines body for Complete for application/json ContentType.
 type CompleteJSONRequestBody = Typing
+
+// CompleteStreamJSONRequestBody defines body for CompleteStream for application/json ContentType.
+type CompleteStreamJSONRequestBody = Typing
 
 // CreateConversationJSONRequestBody defines body for CreateConversation for application/json ContentType.
 type CreateConversationJSONRequestBody = NewConversation
@@ -3032,6 +3042,9 @@ type ChangeFactJSONRequestBody = FactChange
 
 // ChangeSpaceJSONRequestBody defines body for ChangeSpace for application/json ContentType.
 type ChangeSpaceJSONRequestBody = SettingsChange
+
+// UploadDocumentsMultipartRequestBody defines body for UploadDocuments for multipart/form-data ContentType.
+type UploadDocumentsMultipartRequestBody UploadDocumentsMultipartBody
 
 // AsChatText returns the union data inside the ChatContent as a ChatText
 func (t ChatContent) AsChatText() (ChatText, error) {
@@ -3617,6 +3630,7 @@ type ClientInterface interface {
 	// Health Liveness
 	//
 	// Returns 200 as soon as the daemon listens, also while it loads.
+	// Query parameters are ignored.
 	// No token is needed.
 	//
 	// Corresponds with GET /healthz (the `Health` operationId).
@@ -3650,6 +3664,7 @@ type ClientInterface interface {
 	//
 	// Shows the progress of loading. Until loading ends, every operation that needs a token
 	// returns 503 with the problem `starting`.
+	// Query parameters are ignored.
 	// No token is needed.
 	//
 	// Corresponds with GET /readyz (the `Ready` operationId).
@@ -4126,6 +4141,28 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/ask (the `Ask` operationId).
 	Ask(ctx context.Context, space SpacePath, body AskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// AskStreamWithBody Ask a question and stream the answer
+	//
+	// The same as `ask` with `Accept: text/event-stream`, without that header. It returns that media
+	// type alone, so that clients can be generated for it.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/ask/stream (the `AskStream` operationId).
+	AskStreamWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AskStream Ask a question and stream the answer
+	//
+	// The same as `ask` with `Accept: text/event-stream`, without that header. It returns that media
+	// type alone, so that clients can be generated for it.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/ask/stream (the `AskStream` operationId).
+	AskStream(ctx context.Context, space SpacePath, body AskStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ClearSpaceCache Delete the tensors of a space
 	//
 	// Answers and documents stay. Deleted tensors are computed again when they are needed.
@@ -4211,6 +4248,26 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
 	Complete(ctx context.Context, space SpacePath, body CompleteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CompleteStreamWithBody Continue a text and stream the first candidate
+	//
+	// The same as `complete` with `Accept: text/event-stream`, without that header.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/complete/stream (the `CompleteStream` operationId).
+	CompleteStreamWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CompleteStream Continue a text and stream the first candidate
+	//
+	// The same as `complete` with `Accept: text/event-stream`, without that header.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/complete/stream (the `CompleteStream` operationId).
+	CompleteStream(ctx context.Context, space SpacePath, body CompleteStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListConversations List conversations
 	//
@@ -4609,6 +4666,17 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/spaces/{space}/uploads (the `ListUploads` operationId).
 	ListUploads(ctx context.Context, space SpacePath, params *ListUploadsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// UploadDocumentsWithBody Upload files
+	//
+	// Adds files, as `upload` does with `multipart/form-data`. It reads that media type alone, so
+	// that clients can be generated for it.
+	// Token: write, for this space.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/uploads (the `UploadDocuments` operationId).
+	UploadDocumentsWithBody(ctx context.Context, space SpacePath, params *UploadDocumentsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CancelUpload Cancel an upload
 	//
 	// Added documents stay. The rest is not processed, and the upload is removed from the list.
@@ -4659,6 +4727,7 @@ func (c *Client) Page(ctx context.Context, reqEditors ...RequestEditorFn) (*http
 // Health Liveness
 //
 // Returns 200 as soon as the daemon listens, also while it loads.
+// Query parameters are ignored.
 // No token is needed.
 //
 // Corresponds with GET /healthz (the `Health` operationId).
@@ -4732,6 +4801,7 @@ func (c *Client) PageFile(ctx context.Context, file string, reqEditors ...Reques
 //
 // Shows the progress of loading. Until loading ends, every operation that needs a token
 // returns 503 with the problem `starting`.
+// Query parameters are ignored.
 // No token is needed.
 //
 // Corresponds with GET /readyz (the `Ready` operationId).
@@ -5588,6 +5658,48 @@ func (c *Client) Ask(ctx context.Context, space SpacePath, body AskJSONRequestBo
 	return c.Client.Do(req)
 }
 
+// AskStreamWithBody Ask a question and stream the answer
+//
+// The same as `ask` with `Accept: text/event-stream`, without that header. It returns that media
+// type alone, so that clients can be generated for it.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/spaces/{space}/ask/stream (the `AskStream` operationId).
+func (c *Client) AskStreamWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAskStreamRequestWithBody(c.Server, space, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AskStream Ask a question and stream the answer
+//
+// The same as `ask` with `Accept: text/event-stream`, without that header. It returns that media
+// type alone, so that clients can be generated for it.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/spaces/{space}/ask/stream (the `AskStream` operationId).
+func (c *Client) AskStream(ctx context.Context, space SpacePath, body AskStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAskStreamRequest(c.Server, space, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ClearSpaceCache Delete the tensors of a space
 //
 // Answers and documents stay. Deleted tensors are computed again when they are needed.
@@ -5714,6 +5826,46 @@ func (c *Client) CompleteWithBody(ctx context.Context, space SpacePath, contentT
 // Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
 func (c *Client) Complete(ctx context.Context, space SpacePath, body CompleteJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCompleteRequest(c.Server, space, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CompleteStreamWithBody Continue a text and stream the first candidate
+//
+// The same as `complete` with `Accept: text/event-stream`, without that header.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/spaces/{space}/complete/stream (the `CompleteStream` operationId).
+func (c *Client) CompleteStreamWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCompleteStreamRequestWithBody(c.Server, space, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CompleteStream Continue a text and stream the first candidate
+//
+// The same as `complete` with `Accept: text/event-stream`, without that header.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/spaces/{space}/complete/stream (the `CompleteStream` operationId).
+func (c *Client) CompleteStream(ctx context.Context, space SpacePath, body CompleteStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCompleteStreamRequest(c.Server, space, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6471,6 +6623,27 @@ func (c *Client) ChangeSpace(ctx context.Context, space SpacePath, body ChangeSp
 // Corresponds with GET /v1/spaces/{space}/uploads (the `ListUploads` operationId).
 func (c *Client) ListUploads(ctx context.Context, space SpacePath, params *ListUploadsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListUploadsRequest(c.Server, space, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UploadDocumentsWithBody Upload files
+//
+// Adds files, as `upload` does with `multipart/form-data`. It reads that media type alone, so
+// that clients can be generated for it.
+// Token: write, for this space.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/spaces/{space}/uploads (the `UploadDocuments` operationId).
+func (c *Client) UploadDocumentsWithBody(ctx context.Context, space SpacePath, params *UploadDocumentsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUploadDocumentsRequestWithBody(c.Server, space, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7785,6 +7958,53 @@ func NewAskRequestWithBody(server string, space SpacePath, contentType string, b
 	return req, nil
 }
 
+// NewAskStreamRequest calls the generic AskStream builder with application/json body
+func NewAskStreamRequest(server string, space SpacePath, body AskStreamJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAskStreamRequestWithBody(server, space, "application/json", bodyReader)
+}
+
+// NewAskStreamRequestWithBody constructs an http.Request for the AskStream method, with any body, and a specified content type
+func NewAskStreamRequestWithBody(server string, space SpacePath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/ask/stream", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewClearSpaceCacheRequest constructs an http.Request for the ClearSpaceCache method
 func NewClearSpaceCacheRequest(server string, space SpacePath) (*http.Request, error) {
 	var err error
@@ -7942,6 +8162,53 @@ func NewCompleteRequestWithBody(server string, space SpacePath, contentType stri
 	}
 
 	operationPath := fmt.Sprintf("/v1/spaces/%s/complete", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCompleteStreamRequest calls the generic CompleteStream builder with application/json body
+func NewCompleteStreamRequest(server string, space SpacePath, body CompleteStreamJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCompleteStreamRequestWithBody(server, space, "application/json", bodyReader)
+}
+
+// NewCompleteStreamRequestWithBody constructs an http.Request for the CompleteStream method, with any body, and a specified content type
+func NewCompleteStreamRequestWithBody(server string, space SpacePath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/complete/stream", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -9532,6 +9799,84 @@ func NewListUploadsRequest(server string, space SpacePath, params *ListUploadsPa
 	return req, nil
 }
 
+// NewUploadDocumentsRequestWithBody constructs an http.Request for the UploadDocuments method, with any body, and a specified content type
+func NewUploadDocumentsRequestWithBody(server string, space SpacePath, params *UploadDocumentsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/uploads", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Wait != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait", *params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewCancelUploadRequest constructs an http.Request for the CancelUpload method
 func NewCancelUploadRequest(server string, space SpacePath, upload string) (*http.Request, error) {
 	var err error
@@ -9701,6 +10046,7 @@ type ClientWithResponsesInterface interface {
 	// HealthWithResponse Liveness
 	//
 	// Returns 200 as soon as the daemon listens, also while it loads.
+	// Query parameters are ignored.
 	// No token is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -9742,6 +10088,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Shows the progress of loading. Until loading ends, every operation that needs a token
 	// returns 503 with the problem `starting`.
+	// Query parameters are ignored.
 	// No token is needed.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -10260,6 +10607,28 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/ask (the `Ask` operationId).
 	AskWithResponse(ctx context.Context, space SpacePath, body AskJSONRequestBody, reqEditors ...RequestEditorFn) (*AskResponse, error)
 
+	// AskStreamWithBodyWithResponse Ask a question and stream the answer
+	//
+	// The same as `ask` with `Accept: text/event-stream`, without that header. It returns that media
+	// type alone, so that clients can be generated for it.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/ask/stream (the `AskStream` operationId).
+	AskStreamWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AskStreamResponse, error)
+
+	// AskStreamWithResponse Ask a question and stream the answer
+	//
+	// The same as `ask` with `Accept: text/event-stream`, without that header. It returns that media
+	// type alone, so that clients can be generated for it.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/ask/stream (the `AskStream` operationId).
+	AskStreamWithResponse(ctx context.Context, space SpacePath, body AskStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*AskStreamResponse, error)
+
 	// ClearSpaceCacheWithResponse Delete the tensors of a space
 	//
 	// Answers and documents stay. Deleted tensors are computed again when they are needed.
@@ -10351,6 +10720,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/spaces/{space}/complete (the `Complete` operationId).
 	CompleteWithResponse(ctx context.Context, space SpacePath, body CompleteJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteResponse, error)
+
+	// CompleteStreamWithBodyWithResponse Continue a text and stream the first candidate
+	//
+	// The same as `complete` with `Accept: text/event-stream`, without that header.
+	// Token: ask, for this space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/complete/stream (the `CompleteStream` operationId).
+	CompleteStreamWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompleteStreamResponse, error)
+
+	// CompleteStreamWithResponse Continue a text and stream the first candidate
+	//
+	// The same as `complete` with `Accept: text/event-stream`, without that header.
+	// Token: ask, for this space.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/complete/stream (the `CompleteStream` operationId).
+	CompleteStreamWithResponse(ctx context.Context, space SpacePath, body CompleteStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteStreamResponse, error)
 
 	// ListConversationsWithResponse List conversations
 	//
@@ -10790,6 +11179,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/spaces/{space}/uploads (the `ListUploads` operationId).
 	ListUploadsWithResponse(ctx context.Context, space SpacePath, params *ListUploadsParams, reqEditors ...RequestEditorFn) (*ListUploadsResponse, error)
+
+	// UploadDocumentsWithBodyWithResponse Upload files
+	//
+	// Adds files, as `upload` does with `multipart/form-data`. It reads that media type alone, so
+	// that clients can be generated for it.
+	// Token: write, for this space.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/uploads (the `UploadDocuments` operationId).
+	UploadDocumentsWithBodyWithResponse(ctx context.Context, space SpacePath, params *UploadDocumentsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadDocumentsResponse, error)
 
 	// CancelUploadWithResponse Cancel an upload
 	//
@@ -11684,6 +12084,29 @@ func (r AskResponse) StatusCode() int {
 	return 0
 }
 
+type AskStreamResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r AskStreamResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AskStreamResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type ClearSpaceCacheResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11778,6 +12201,29 @@ func (r CompleteResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r CompleteResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type CompleteStreamResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r CompleteStreamResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CompleteStreamResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -12505,6 +12951,33 @@ func (r ListUploadsResponse) StatusCode() int {
 	return 0
 }
 
+type UploadDocumentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UploadStatus
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *UploadStatus
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r UploadDocumentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UploadDocumentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type CancelUploadResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12600,6 +13073,7 @@ func (c *ClientWithResponses) PageWithResponse(ctx context.Context, reqEditors .
 // HealthWithResponse Liveness
 //
 // Returns 200 as soon as the daemon listens, also while it loads.
+// Query parameters are ignored.
 // No token is needed.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -12665,6 +13139,7 @@ func (c *ClientWithResponses) PageFileWithResponse(ctx context.Context, file str
 //
 // Shows the progress of loading. Until loading ends, every operation that needs a token
 // returns 503 with the problem `starting`.
+// Query parameters are ignored.
 // No token is needed.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -13411,6 +13886,40 @@ func (c *ClientWithResponses) AskWithResponse(ctx context.Context, space SpacePa
 	return ParseAskResponse(rsp)
 }
 
+// AskStreamWithBodyWithResponse Ask a question and stream the answer
+//
+// The same as `ask` with `Accept: text/event-stream`, without that header. It returns that media
+// type alone, so that clients can be generated for it.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/ask/stream (the `AskStream` operationId).
+func (c *ClientWithResponses) AskStreamWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AskStreamResponse, error) {
+	rsp, err := c.AskStreamWithBody(ctx, space, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAskStreamResponse(rsp)
+}
+
+// AskStreamWithResponse Ask a question and stream the answer
+//
+// The same as `ask` with `Accept: text/event-stream`, without that header. It returns that media
+// type alone, so that clients can be generated for it.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/ask/stream (the `AskStream` operationId).
+func (c *ClientWithResponses) AskStreamWithResponse(ctx context.Context, space SpacePath, body AskStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*AskStreamResponse, error) {
+	rsp, err := c.AskStream(ctx, space, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAskStreamResponse(rsp)
+}
+
 // ClearSpaceCacheWithResponse Delete the tensors of a space
 //
 // Answers and documents stay. Deleted tensors are computed again when they are needed.
@@ -13531,6 +14040,38 @@ func (c *ClientWithResponses) CompleteWithResponse(ctx context.Context, space Sp
 		return nil, err
 	}
 	return ParseCompleteResponse(rsp)
+}
+
+// CompleteStreamWithBodyWithResponse Continue a text and stream the first candidate
+//
+// The same as `complete` with `Accept: text/event-stream`, without that header.
+// Token: ask, for this space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/complete/stream (the `CompleteStream` operationId).
+func (c *ClientWithResponses) CompleteStreamWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompleteStreamResponse, error) {
+	rsp, err := c.CompleteStreamWithBody(ctx, space, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompleteStreamResponse(rsp)
+}
+
+// CompleteStreamWithResponse Continue a text and stream the first candidate
+//
+// The same as `complete` with `Accept: text/event-stream`, without that header.
+// Token: ask, for this space.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/complete/stream (the `CompleteStream` operationId).
+func (c *ClientWithResponses) CompleteStreamWithResponse(ctx context.Context, space SpacePath, body CompleteStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteStreamResponse, error) {
+	rsp, err := c.CompleteStream(ctx, space, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompleteStreamResponse(rsp)
 }
 
 // ListConversationsWithResponse List conversations
@@ -14186,6 +14727,23 @@ func (c *ClientWithResponses) ListUploadsWithResponse(ctx context.Context, space
 		return nil, err
 	}
 	return ParseListUploadsResponse(rsp)
+}
+
+// UploadDocumentsWithBodyWithResponse Upload files
+//
+// Adds files, as `upload` does with `multipart/form-data`. It reads that media type alone, so
+// that clients can be generated for it.
+// Token: write, for this space.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/uploads (the `UploadDocuments` operationId).
+func (c *ClientWithResponses) UploadDocumentsWithBodyWithResponse(ctx context.Context, space SpacePath, params *UploadDocumentsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadDocumentsResponse, error) {
+	rsp, err := c.UploadDocumentsWithBody(ctx, space, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUploadDocumentsResponse(rsp)
 }
 
 // CancelUploadWithResponse Cancel an upload
@@ -15361,6 +15919,32 @@ func ParseAskResponse(rsp *http.Response) (*AskResponse, error) {
 	return response, nil
 }
 
+// ParseAskStreamResponse parses an HTTP response from a AskStreamWithResponse call
+func ParseAskStreamResponse(rsp *http.Response) (*AskStreamResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AskStreamResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseClearSpaceCacheResponse parses an HTTP response from a ClearSpaceCacheWithResponse call
 func ParseClearSpaceCacheResponse(rsp *http.Response) (*ClearSpaceCacheResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15490,6 +16074,32 @@ func ParseCompleteResponse(rsp *http.Response) (*CompleteResponse, error) {
 
 	case rsp.StatusCode == 200:
 		// Content-type (text/event-stream) unsupported
+
+	}
+
+	return response, nil
+}
+
+// ParseCompleteStreamResponse parses an HTTP response from a CompleteStreamWithResponse call
+func ParseCompleteStreamResponse(rsp *http.Response) (*CompleteStreamResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CompleteStreamResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
 
 	}
 
@@ -16432,6 +17042,46 @@ func ParseListUploadsResponse(rsp *http.Response) (*ListUploadsResponse, error) 
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUploadDocumentsResponse parses an HTTP response from a UploadDocumentsWithResponse call
+func ParseUploadDocumentsResponse(rsp *http.Response) (*UploadDocumentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UploadDocumentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UploadStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest UploadStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem

@@ -21,7 +21,7 @@ func TestClient(t *testing.T) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusUnauthorized)
 			io.WriteString(w, `{"type":"urn:percached:problem:unauthorized","title":"A token is needed","status":401,"instance":"i","fix":"f",
-				"detail":"there is none","errors":[{"field":"header:Authorization","detail":"is not there"}]}`)
+				"detail":"header:Authorization is not there. f","errors":[{"field":"header:Authorization","detail":"is not there"}]}`)
 		case r.URL.Path != "/v1/spaces/mail/ask" || string(body) != `{"question":"When?"}`:
 			t.Errorf("%s %s", r.URL.Path, body)
 		case r.Header.Get("Accept") == "text/event-stream":
@@ -74,11 +74,19 @@ func TestClient(t *testing.T) {
 	}
 	var p *ProblemError
 	if err := Failed(got.StatusCode(), got.Body); !errors.As(err, &p) || p.Problem.Type != ProblemTypeUnauthorized ||
-		err.Error() != "401 A token is needed: there is none: header:Authorization is not there" {
+		err.Error() != "401 A token is needed: header:Authorization is not there" {
 		t.Errorf("%v", err)
 	}
 	if got.ApplicationProblemJSONDefault == nil || got.JSON200 != nil {
 		t.Error("the client did not read the problem")
+	}
+	stranger, err = NewClientWithResponses(srv.URL, WithHTTPClient(srv.Client()), WithProblems())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = nil
+	if got, err := stranger.AskWithResponse(t.Context(), "mail", Question{Question: "When?"}); got != nil || !errors.As(err, &p) || p.Problem.Type != ProblemTypeUnauthorized {
+		t.Errorf("%v %v", got, err)
 	}
 	if err := Failed(502, []byte("Bad gateway")); err == nil || errors.As(err, &p) && p.Problem.Status == 502 {
 		t.Errorf("%v", err)

@@ -3,6 +3,8 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 )
 
@@ -15,21 +17,24 @@ func (e *ProblemError) Error() string {
 	p := e.Problem
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", p.Status, p.Title)
-	if p.Detail != nil {
-		b.WriteString(": " + *p.Detail)
-	}
-	for i, f := range p.Errors {
-		b.WriteString([]string{": ", "; "}[min(i, 1)] + f.Field + " " + f.Detail)
+	if what := p.what(); what != "" {
+		b.WriteString(": " + what)
 	}
 	return b.String()
 }
 
-// Sentence describes the problem to a user: its detail and the invalid fields.
+// what returns the detail without the fix at its end. It names the invalid fields.
+func (p *Problem) what() string {
+	return strings.TrimSuffix(strings.TrimSuffix(p.Detail, p.Fix), ". ")
+}
+
+// Sentence describes the problem to a user: what is wrong, or the invalid fields. The fix
+// addresses programs.
 func (e *ProblemError) Sentence() string {
 	p := &e.Problem
 	text := p.Title
-	if p.Detail != nil && *p.Detail != "" {
-		text = *p.Detail
+	if what := p.what(); what != "" && len(p.Errors) == 0 {
+		text = what
 	}
 	for i, f := range p.Errors {
 		at := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(f.Field, "query:"), "path:"), "/")
@@ -49,4 +54,34 @@ func Failed(status int, body []byte) error {
 		return fmt.Errorf("unexpected response with status %d and no problem body", status)
 	}
 	return e
+}
+
+// WithProblems makes every call return a problem as its error, a *ProblemError. Name it after
+// WithHTTPClient.
+func WithProblems() ClientOption {
+	return func(c *Client) error {
+		next := c.Client
+		if next == nil {
+			next = &http.Client{}
+		}
+		c.Client = problemDoer{next}
+		return nil
+	}
+}
+
+type problemDoer struct{ next HttpRequestDoer }
+
+const maxProblem = 1 << 20 // bytes
+
+func (d problemDoer) Do(r *http.Request) (*http.Response, error) {
+	resp, err := d.next.Do(r)
+	if err != nil || resp.StatusCode < 400 {
+		return resp, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	if err != nil {
+		return nil, err
+	}
+	return nil, Failed(resp.StatusCode, body)
 }

@@ -7,8 +7,8 @@ export const carry = (token) => { secret = token; };
 /** A failed request: a problem (RFC 9457), or no response. */
 export class Refused extends Error {
   constructor(problem) {
-    super([problem.title, problem.detail, (problem.errors ?? []).map((e) => `${e.field} ${e.detail}`).join("; ")]
-      .filter(Boolean).join(": "));
+    const what = (problem.detail ?? "").slice(0, -(problem.fix ?? "").length || undefined).replace(/\. $/, ""); // the detail ends with the fix
+    super([problem.title, what].filter(Boolean).join(": "));
     this.status = problem.status ?? 0;
     this.kind = (problem.type ?? "").split(":").pop();
     this.fix = problem.fix ?? "";

@@ -15,7 +15,7 @@ const plain = {
 
 /** Returns the error text, and the fix if there is one. */
 export function wording(e) {
-  const too = /^the question has \d+ bytes, it may have (\d+)$/.exec(e.body?.detail ?? "");
+  const too = /^the question has \d+ bytes, it may have (\d+)\b/.exec(e.body?.detail ?? "");
   if (too) return `The question is too long: about ${new Intl.NumberFormat("en").format(Number(too[1]))} characters are allowed. Ask a shorter one.`;
   if (plain[e.kind]) return plain[e.kind];
   if (e.status >= 400 && e.status < 500) return sentences(e.message); // the fix addresses programs

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -219,7 +218,7 @@ func reasonText(err error) string {
 		if len(p.Problem.Errors) > 0 {
 			return p.Problem.Errors[0].Detail
 		}
-		return cmp.Or(deref(p.Problem.Detail), p.Problem.Title)
+		return p.Sentence()
 	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err

@@ -17,7 +17,7 @@ func (w *world) completeScene(ctx context.Context) {
 		w.Errorf("%+v", c)
 	}
 	text.Before += " is"
-	r, err := w.all.Complete(ctx, mail, text, eventStream)
+	r, err := w.all.CompleteStream(ctx, mail, text)
 	s := w.streamed(r, err, func() {})
 	defer s.close()
 	var told strings.Builder

@@ -35,6 +35,11 @@ func (w *world) documentsScene(ctx context.Context) {
 	if second.JSON202.ID != first.JSON202.ID {
 		w.Error("the same upload under the same key is another")
 	}
+	third, err := w.all.UploadDocumentsWithBodyWithResponse(ctx, mail, &client.UploadDocumentsParams{IdempotencyKey: new("box-1")}, kind, bytes.NewReader(form))
+	w.is(202, third, err)
+	if third.JSON202.ID != first.JSON202.ID {
+		w.Error("the same files are another upload in the operation for files")
+	}
 	other, err := w.all.UploadWithResponse(ctx, mail, params, texts)
 	w.is(409, other, err)
 	// A file as it is.

@@ -95,7 +95,7 @@ func (w *world) namesChunks(told client.Message, cited []client.Citation) {
 func (w *world) streamScene(ctx context.Context) {
 	events := w.listen(ctx)
 	defer events.close()
-	r, err := w.all.Ask(ctx, mail, client.Question{Question: budgetQ, Refresh: new(true)}, eventStream)
+	r, err := w.all.AskStream(ctx, mail, client.Question{Question: budgetQ, Refresh: new(true)})
 	s := w.streamed(r, err, func() {})
 	defer s.close()
 	var text strings.Builder

@@ -52,7 +52,7 @@ func (w *world) daemonScene(ctx context.Context) {
 	w.is(200, ready, err)
 	spec, err := w.all.OpenapiWithResponse(ctx)
 	w.is(200, spec, err)
-	if !bytes.HasPrefix(spec.Body, []byte("openapi: 3.0.3")) {
+	if !bytes.HasPrefix(spec.Body, []byte("openapi: 3.1.1")) {
 		w.Errorf("%.60s", spec.Body)
 	}
 	about, err := w.all.AboutWithResponse(ctx)

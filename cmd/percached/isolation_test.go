@@ -158,7 +158,9 @@ var bodies = map[string]string{
 	"createSpace": `{"name":"gamma"}`, "changeSpace": `{"k":2}`, "upload": `{"documents":[{"text":"new"}]}`,
 	"createConversation": `{"title":"Trip"}`, "addTurns": `{"turns":[{"role":"user","text":"I live in Bergen."}]}`,
 	"ask": `{"question":"What is the garage code of Quillfeather?"}`, "complete": `{"before":"The garage code of Quillfeather is"}`,
-	"vetoEntry": `{"asked":"What?"}`, "importEntries": "{}",
+	"askStream": `{"question":"What is the garage code of Quillfeather?"}`, "completeStream": `{"before":"The garage code of Quillfeather is"}`,
+	"uploadDocuments": "--x\r\nContent-Disposition: form-data; name=file; filename=a.txt\r\n\r\ntext\r\n--x--\r\n",
+	"vetoEntry":       `{"asked":"What?"}`, "importEntries": "{}",
 	"addFact": `{"text":"I live in Bergen."}`, "changeFact": `{"value":"Oslo"}`,
 	"limitCache": `{"limit":1}`, "postDevice": `{"charging":true}`, "changeConfig": `{"tensor-limit":"1"}`,
 	"createChatCompletion": `{"model":"alpha","messages":[{"role":"user","content":"What is the garage code?"}]}`,
@@ -181,6 +183,9 @@ func (w *world) raw(ctx context.Context, method, path, body, token string) (int,
 	r.Header.Set("X-Request-Id", "fixed")
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
+	}
+	if strings.HasPrefix(body, "--x") {
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	}
 	if strings.HasSuffix(path, "/import") {
 		r.Header.Set("Content-Type", "application/x-ndjson")

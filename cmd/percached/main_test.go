@@ -29,7 +29,7 @@ func TestScripts(t *testing.T) {
 func TestExitStatus(t *testing.T) {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	here, detail := context.Background(), "there is none"
+	here := context.Background()
 	for _, tc := range []struct {
 		name string
 		ctx  context.Context
@@ -50,7 +50,7 @@ func TestExitStatus(t *testing.T) {
 		{"wrongly set", here, cmdline.Misused(fault.New(fault.Invalid, "b", "it does not fit")), 2, "percached: it does not fit; see percached --help\n"},
 		{"in use", here, fault.New(fault.Conflict, "b", "%w", &home.InUse{Who: "process 7", Dir: "d"}), 4, "percached: process 7 uses d: wait until it ends, end it, or name another folder with --data\n"},
 		{"refused", here, &client.ProblemError{Problem: client.Problem{Status: 400, Title: "Wrong", Errors: []client.FieldError{{Field: "/k", Detail: "too much"}, {Field: "query:n", Detail: "too little"}}}}, 2, "percached: Wrong: k: too much; n: too little; see percached --help\n"},
-		{"not there", here, &client.ProblemError{Problem: client.Problem{Status: 404, Title: "Gone", Detail: &detail}}, 3, "percached: there is none\n"},
+		{"not there", here, &client.ProblemError{Problem: client.Problem{Status: 404, Title: "Gone", Detail: "there is none. List them.", Fix: "List them."}}, 3, "percached: there is none\n"},
 		{"not now", here, fmt.Errorf("so: %w", &client.ProblemError{Problem: client.Problem{Status: 503, Title: "Not now"}}), 4, "percached: Not now\n"},
 		{"broken", here, &client.ProblemError{Problem: client.Problem{Status: 500, Title: "Broken"}}, 1, "percached: Broken\n"},
 	} {

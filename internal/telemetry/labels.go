@@ -43,8 +43,8 @@ var (
 	operations = []string{
 		"page", "pageFile", "health", "ready", "openapi", "metrics", "about", "getStatus", "events",
 		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace",
-		"upload", "listUploads", "getUpload", "cancelUpload", "listDocuments", "getDocument", "deleteDocument",
-		"ask", "complete", "listHistory", "clearHistory",
+		"upload", "uploadDocuments", "listUploads", "getUpload", "cancelUpload", "listDocuments", "getDocument", "deleteDocument",
+		"ask", "askStream", "complete", "completeStream", "listHistory", "clearHistory",
 		"listConversations", "createConversation", "getConversation", "addTurns", "deleteConversation",
 		"listFacts", "addFact", "getFact", "changeFact", "deleteFact",
 		"searchDocuments", "listEntries", "searchEntries", "exportEntries", "importEntries", "getEntry", "deleteEntry", "vetoEntry", "getGate",
