@@ -104,9 +104,9 @@ generated: need
 	@new=$$(mktemp) && trap 'rm -f "$$new"' EXIT && $(CLIENT) -o "$$new" openapi.yaml && $(CLIENT_PROBLEMS) "$$new" && { cmp -s "$$new" api/client/client.gen.go || \
 		{ echo "It is not: run 'make generate'."; exit 1; }; }
 
-clients: ## make TypeScript's types from openapi.yaml, compile a sample app, and fetch the clients made for OpenAI; takes Node.js, Python 3 with pip
-	@echo "TypeScript's types of openapi.yaml, and a sample app that uses them."
-	@sh internal/tools/clients.sh
+clients: build ## build the clients in Go, TypeScript, Python and Kotlin from openapi.yaml and run the example of each against a daemon; takes Node.js, Python 3.11 with pip, a JDK, Maven
+	@echo "The clients, against a daemon."
+	@sh internal/tools/clients.sh bin/percached
 
 spec: build ## check openapi.yaml with redocly and spectral, and try bin/percached with schemathesis for a minute; takes Node.js, Python 3 with pip
 	@echo "openapi.yaml, and a percached that must answer as it says."

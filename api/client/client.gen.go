@@ -3036,6 +3036,20 @@ type UploadDocumentsParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// UploadDocumentsMultipartBody defines parameters for UploadDocuments.
+type UploadDocumentsMultipartBody struct {
+	File []openapi_types.File `json:"file,omitempty"`
+}
+
+// UploadDocumentsParams defines parameters for UploadDocuments.
+type UploadDocumentsParams struct {
+	// Wait Wait until processing ends.
+	Wait *UploadWait `form:"wait,omitempty" json:"wait,omitempty"`
+
+	// IdempotencyKey A string that identifies this upload.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // LimitCacheJSONRequestBody defines body for LimitCache for application/json ContentType.
 type LimitCacheJSONRequestBody = CacheLimit
 

@@ -80,6 +80,14 @@ func TestClient(t *testing.T) {
 	if got.ApplicationProblemJSONDefault == nil || got.JSON200 != nil {
 		t.Error("the client did not read the problem")
 	}
+	stranger, err = NewClientWithResponses(srv.URL, WithHTTPClient(srv.Client()), WithProblems())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = nil
+	if got, err := stranger.AskWithResponse(t.Context(), "mail", Question{Question: "When?"}); got != nil || !errors.As(err, &p) || p.Problem.Type != ProblemTypeUnauthorized {
+		t.Errorf("%v %v", got, err)
+	}
 	if err := Failed(502, []byte("Bad gateway")); err == nil || errors.As(err, &p) && p.Problem.Status == 502 {
 		t.Errorf("%v", err)
 	}

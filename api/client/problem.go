@@ -3,6 +3,8 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 )
 
@@ -52,4 +54,34 @@ func Failed(status int, body []byte) error {
 		return fmt.Errorf("unexpected response with status %d and no problem body", status)
 	}
 	return e
+}
+
+// WithProblems makes every call return a problem as its error, a *ProblemError. Name it after
+// WithHTTPClient.
+func WithProblems() ClientOption {
+	return func(c *Client) error {
+		next := c.Client
+		if next == nil {
+			next = &http.Client{}
+		}
+		c.Client = problemDoer{next}
+		return nil
+	}
+}
+
+type problemDoer struct{ next HttpRequestDoer }
+
+const maxProblem = 1 << 20 // bytes
+
+func (d problemDoer) Do(r *http.Request) (*http.Response, error) {
+	resp, err := d.next.Do(r)
+	if err != nil || resp.StatusCode < 400 {
+		return resp, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // it was read
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	if err != nil {
+		return nil, err
+	}
+	return nil, Failed(resp.StatusCode, body)
 }

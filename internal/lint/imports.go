@@ -84,6 +84,7 @@ func layers() []layer {
 		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/link", "models/...")},
 		{"internal/commands", slices.Concat(shell, []string{"api/client", "internal/daemon", "internal/node", "llm/jinja"})},
 		{"eval/...", []string{"api/client"}},
+		{"clients/go", []string{"api/client"}},
 		{"cmd/percached-eval/...", append(top, "eval/...", "internal/commands")},
 		{"cmd/percached/...", append(top, "internal/commands", "internal/demo/...", "internal/follow")},
 	}

@@ -1,5 +1,8 @@
 #!/bin/sh
-# Checks for build tools: Go and a C++ compiler by default; Node.js and npm with "node"; an installed\n# llama.cpp with "llama". With "chromium" it installs Chromium. For a missing tool it prints the\n# command that installs it. For root on Debian it installs a compiler, Node.js or Chromium itself.
+# Checks for build tools: Go and a C++ compiler by default; Node.js and npm with "node"; a JDK and Maven
+# with "java"; Python and pip with "python"; an installed llama.cpp with "llama". With "chromium" it
+# installs Chromium. For a missing tool it prints the command that installs it. For root on Debian it
+# installs a compiler, Node.js, a JDK or Chromium itself.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -58,6 +61,26 @@ if [ "${1:-}" = node ]; then
 	number=${have#v}
 	if [ "${number%%.*}" -lt "$node" ]; then
 		missing "Node.js $node or newer is required; $have is installed." "see https://nodejs.org/en/download"
+	fi
+	exit
+fi
+
+if [ "${1:-}" = java ]; then
+	goal="Cannot build the Kotlin client"
+	# java without javac is a runtime alone; macOS has a stub that fails.
+	if ! javac -version >/dev/null 2>&1 || ! command -v mvn >/dev/null; then
+		install "A JDK, or Maven," "brew install openjdk maven" "--no-install-recommends default-jdk-headless maven" "java-17-openjdk-devel maven" "jdk17-openjdk maven" "openjdk17 maven"
+	fi
+	exit
+fi
+
+if [ "${1:-}" = python ]; then
+	goal="Cannot build the Python client"
+	if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+		missing "Python 3.11 or newer is required." "see https://www.python.org/downloads"
+	fi
+	if ! python3 -m pip --version >/dev/null 2>&1; then
+		install "pip" "python3 -m ensurepip" python3-pip python3-pip python-pip py3-pip
 	fi
 	exit
 fi
