@@ -106,6 +106,7 @@ type Upload struct {
 	Space string
 	Key   string
 	Wait  bool
+	Again bool // add documents that the user deleted before
 	Each  func(take func(name string, body io.Reader) error) error
 }
 
@@ -135,9 +136,10 @@ type UploadStatus struct {
 	Unchanged int         `json:"unchanged"`
 	Replaced  int         `json:"replaced"`
 	Failed    int         `json:"failed"`
-	Chunks    int         `json:"chunks"` // new chunks
+	Deleted   int         `json:"deleted"` // left out, because the user deleted them
+	Chunks    int         `json:"chunks"`  // new chunks
 	Failures  []Failure   `json:"failures"`
-	LeftOut   []Failure   `json:"left_out"` // skipped parts of documents
+	LeftOut   []Failure   `json:"left_out"` // skipped parts of documents, and deleted documents
 	// Error says why the whole upload failed.
 	Error string `json:"error,omitempty"`
 }

@@ -18,8 +18,10 @@ const maxBoundary = 70
 // uploadParams are the parameters of an upload besides its body.
 type uploadParams struct {
 	InSpace
-	Wait bool   `query:"wait"` // wait until the upload is complete
-	Name string `query:"name"` // file name, if the body is one file
+	Wait bool `query:"wait"` // wait until the upload is complete
+	// Again adds documents that the user deleted before.
+	Again bool   `query:"again"`
+	Name  string `query:"name"` // file name, if the body is one file
 }
 
 // fileSink receives one file.
@@ -57,7 +59,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) error {
 	setBodyLimit(r, s.MaxUpload)
 	var broken error // the fault of the body; it is more precise than the backend's error
 	status, err := s.backend.Upload(r.Context(), Upload{
-		Space: p.Space, Key: key, Wait: p.Wait,
+		Space: p.Space, Key: key, Wait: p.Wait, Again: p.Again,
 		Each: func(take func(name string, body io.Reader) error) error {
 			broken = each(take)
 			return broken

@@ -29,6 +29,7 @@ const (
 
 func addCommand(dial dialer) *cobra.Command {
 	var kind, name string
+	var again bool
 	return apiCommand{
 		use: "add PATH...", short: "Add documents: files, mailboxes, folders",
 		long: `Adds files and folders to a space: mails with their attachments (.eml, .mbox,
@@ -40,7 +41,10 @@ to add one of those, name it. "-" reads one file from standard input.
 
 Adding the same document twice has no effect. A changed document replaces its old
 version and keeps the chunks that did not change. If percached cannot read a file,
-it prints the file and the reason, adds the rest, and exits with status 1.`,
+it prints the file and the reason, adds the rest, and exits with status 1.
+
+percached leaves out documents that you deleted (percached documents delete), even if
+you name their file, until their text changes; --again adds them.`,
 		example: `  percached add ~/Mail/inbox.mbox --space mail
   percached add notes/ meeting.vtt
   percached add - --name notes.md`,
@@ -49,6 +53,7 @@ it prints the file and the reason, adds the rest, and exits with status 1.`,
 		flags: func(cmd *cobra.Command) {
 			kindFlag(cmd, &kind, "", "Kind of documents in a new space (default: emails)")
 			cmd.Flags().StringVar(&name, "name", "", "Name of the file on standard input, by which it is replaced later")
+			cmd.Flags().BoolVar(&again, "again", false, "Add documents that you deleted before")
 		},
 		before: func(paths []string) error {
 			if slices.Contains(paths, "") {
@@ -60,7 +65,7 @@ it prints the file and the reason, adds the rest, and exits with status 1.`,
 			if err := c.makeSpace(ctx, client.SpaceKind(kind)); err != nil {
 				return err
 			}
-			a := &addRun{session: c, name: name, began: time.Now(), progress: cmdline.Progress(c.stderr, "added")}
+			a := &addRun{session: c, name: name, again: again, began: time.Now(), progress: cmdline.Progress(c.stderr, "added")}
 			a.report.Failures, a.report.LeftOut = []client.Failure{}, []client.Failure{}
 			err := a.sendAll(ctx, paths)
 			a.progress(1)
@@ -104,6 +109,7 @@ type addReport struct {
 	Unchanged int              `json:"unchanged"`
 	Replaced  int              `json:"replaced"`
 	Failed    int              `json:"failed"`
+	Deleted   int              `json:"deleted"` // left out, because the user deleted them
 	Chunks    int              `json:"chunks"`
 	Failures  []client.Failure `json:"failures"`
 	LeftOut   []client.Failure `json:"left_out"`
@@ -114,6 +120,7 @@ type addReport struct {
 type addRun struct {
 	*session
 	name        string // of standard input
+	again       bool // also what the user deleted
 	began       time.Time
 	progress    func(of1 float64)
 	total, done int64 // bytes
@@ -271,7 +278,7 @@ func (a *addRun) awaitUpload(ctx context.Context, sent *client.UploadStatus) err
 	}
 	r := &a.report
 	r.Added, r.Unchanged, r.Replaced = r.Added+up.Added, r.Unchanged+up.Unchanged, r.Replaced+up.Replaced
-	r.Failed, r.Chunks = r.Failed+up.Failed, r.Chunks+up.Chunks
+	r.Failed, r.Deleted, r.Chunks = r.Failed+up.Failed, r.Deleted+up.Deleted, r.Chunks+up.Chunks
 	r.Failures, r.LeftOut = append(r.Failures, up.Failures...), append(r.LeftOut, up.LeftOut...)
 	if err == nil && up.State == client.UploadStateFailed {
 		err = fault.New(fault.Unavailable, "cli.add", "%s", deref(up.Error))
@@ -293,11 +300,14 @@ func (a *addRun) cancel(ctx context.Context, up *client.UploadStatus) *client.Up
 // printReport prints the failures and the counts.
 func (a *addRun) printReport() error {
 	a.listFailures("not read", a.report.Failures, a.report.Failed)
-	a.listFailures("skipped", a.report.LeftOut, len(a.report.LeftOut))
+	a.listFailures("left out", a.report.LeftOut, len(a.report.LeftOut))
 	r := &a.report
 	r.Seconds = time.Since(a.began).Seconds()
 	err := a.printJSON(r, func(p *cmdline.Printer) {
 		p.Line("%d added, %d unchanged, %d replaced, %d failed; %d new chunks in %.1f s", r.Added, r.Unchanged, r.Replaced, r.Failed, r.Chunks, r.Seconds)
+		if r.Deleted > 0 {
+			p.Line("%s left out, because you deleted them; --again adds them.", countOf(r.Deleted, "document"))
+		}
 	})
 	if err == nil && r.Failed > 0 {
 		err = cmdline.Unwell{}

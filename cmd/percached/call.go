@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -180,17 +177,6 @@ func (c *session) printJSON(v any, table func(p *cmdline.Printer)) error {
 func (c *session) note(format string, args ...any) {
 	p := &cmdline.Printer{W: c.stderr}
 	p.Line(format, args...)
-}
-
-// confirm asks whether to continue. Without a terminal the answer is yes.
-func (c *session) confirm(format string, args ...any) bool {
-	if !cmdline.Terminal(c.in) || !cmdline.Terminal(c.stderr) {
-		return true
-	}
-	fmt.Fprintf(c.stderr, format+" [y/N] ", args...)
-	said, _ := bufio.NewReader(c.in).ReadString('\n') // the end of input means no
-	said = strings.ToLower(strings.TrimSpace(said))
-	return said == "y" || said == "yes"
 }
 
 // eachSpace calls fn with the named space, or with every space if none is named.

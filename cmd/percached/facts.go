@@ -94,15 +94,16 @@ func factsEdit(dial dialer) *cobra.Command {
 }
 
 func factsDelete(dial dialer) *cobra.Command {
+	var wait bool
 	return apiCommand{
 		use: "delete ID", short: "Delete a fact and everything made from it",
 		example: `  percached facts delete 2f339dba54caf91f6e24c41e1c405272`,
 		long: `Deletes the fact with its tensors and the stored answers and questions of the history
 that depend on it, and rewrites the files of the data folder without it.`,
 		args: cobra.ExactArgs(1), space: oneSpaceFlag, before: checkDocumentIDs,
+		flags: func(cmd *cobra.Command) { waitFlag(cmd, &wait) },
 		run: func(ctx context.Context, c *session, args []string) error {
-			c.note("rewriting the files of the data folder")
-			r, err := c.DeleteFactWithResponse(ctx, c.space, args[0], &client.DeleteFactParams{CleanUp: optional(true)})
+			r, err := c.DeleteFactWithResponse(ctx, c.space, args[0], &client.DeleteFactParams{CleanUp: c.cleanUp(wait)})
 			if err != nil {
 				return err
 			}
