@@ -29,7 +29,8 @@ type Backend struct {
 	CancelUpload   backendCall[OneUpload, Nothing]
 	Documents      backendCall[DocumentPage, Documents]
 	Document       backendCall[OneDocument, DocumentText]
-	DeleteDocument backendCall[DeleteRequest, Receipt]
+	DeleteDocument backendCall[DeleteDocumentRequest, Receipt]
+	Deletions      backendCall[InSpace, Deletions]
 
 	Facts      backendCall[InSpace, Facts]
 	AddFact    backendCall[AddFactRequest, Facts]

@@ -139,6 +139,7 @@ type Upload struct {
 	Space string
 	Key   string
 	Wait  bool
+	Again bool // add documents that the user deleted before
 	Each  func(take func(name string, body io.Reader) error) error
 }
 
@@ -168,9 +169,11 @@ type UploadStatus struct {
 	Unchanged int         `json:"unchanged"`
 	Replaced  int         `json:"replaced"`
 	Failed    int         `json:"failed"`
-	Chunks    int         `json:"chunks"` // new chunks
-	Failures  []Failure   `json:"failures"`
-	LeftOut   []Failure   `json:"left_out"` // skipped parts of documents
+	// DeletedBefore counts documents that were left out, because the user deleted them.
+	DeletedBefore int       `json:"deleted_before"`
+	Chunks        int       `json:"chunks"` // new chunks
+	Failures      []Failure `json:"failures"`
+	LeftOut       []Failure `json:"left_out"` // skipped parts of documents, and deleted documents
 	// Error says why the whole upload failed.
 	Error string `json:"error,omitempty"`
 }

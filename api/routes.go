@@ -49,6 +49,7 @@ func (s *Server) routes() []route {
 		{"listDocuments", "GET", space + "/documents", inSpace(RoleAsk), handle(200, b.Documents)},
 		{"getDocument", "GET", document, inSpace(RoleAsk), handle(200, b.Document)},
 		{"deleteDocument", "DELETE", document, inSpace(RoleWrite), handle(200, b.DeleteDocument)},
+		{"getDeletions", "GET", space + "/deletions", inSpace(RoleAsk), handle(200, b.Deletions)},
 
 		{"listFacts", "GET", space + "/facts", inSpace(RoleAsk), handle(200, b.Facts)},
 		{"addFact", "POST", space + "/facts", inSpace(RoleWrite), handle(200, b.AddFact)},

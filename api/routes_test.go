@@ -114,7 +114,7 @@ func TestEveryRouteReachesTheBackend(t *testing.T) {
 		"page": "", "pageFile": "", "health": "", "ready": "", "openapi": "", "getStatus": "Status", "listSpaces": "Spaces", "getSpace": "Space",
 		"exportEntries": "Export", "importEntries": "Import", "getUpload": "UploadStatus", "cancelUpload": "CancelUpload", "listUploads": "Uploads",
 		"listConversations": "Conversations", "getConversation": "Conversation",
-		"listDocuments": "Documents", "getDocument": "Document", "listFacts": "Facts", "getFact": "Fact", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
+		"listDocuments": "Documents", "getDocument": "Document", "getDeletions": "Deletions", "listFacts": "Facts", "getFact": "Fact", "listHistory": "History", "listEntries": "Entries", "getEntry": "Entry",
 		"getGate": "Gate", "getCache": "Cache", "getSpaceCache": "SpaceCache", "getTree": "Tree", "listPredictions": "Predictions",
 		"getIdle": "Idle", "postDevice": "Device", "listQueue": "Queue", "getLedger": "Ledger", "pauseIdle": "Pause", "resumeIdle": "Resume",
 		"drainIdle": "Drain", "uploadDocuments": "Upload", "askStream": "Ask", "completeStream": "Complete", "getConfig": "Config",

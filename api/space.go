@@ -59,6 +59,31 @@ type DeleteRequest struct {
 	CleanUp bool `query:"clean_up"`
 }
 
+// DeleteDocumentRequest names a document to delete.
+type DeleteDocumentRequest struct {
+	DeleteRequest
+	// Remember keeps the document out of later uploads. The default is true.
+	Remember bool `query:"remember"`
+}
+
+func (in *DeleteDocumentRequest) defaults() { in.Remember = true }
+
+// BytesState says whether deleted data is still on the disk.
+type BytesState string
+
+// The states of deleted bytes.
+const (
+	BytesPending BytesState = "pending" // background work removes them
+	BytesGone    BytesState = "gone"    // no file of the data folder contains any
+)
+
+// Deletions sums up the deletions in a space.
+type Deletions struct {
+	Bytes      BytesState `json:"bytes"`
+	Pending    int        `json:"pending"`    // deletions whose bytes are on the disk
+	Remembered int        `json:"remembered"` // deleted documents that uploads leave out
+}
+
 // SpaceChange changes a space's settings. Merge is a JSON merge patch (RFC 7396), checked to be
 // an object; null resets a setting.
 type SpaceChange struct {
@@ -79,8 +104,10 @@ type Receipt struct {
 	Summaries   int   `json:"summaries"`
 	Predictions int   `json:"predictions"`
 	Turns       int   `json:"turns"` // of conversations
-	// CleanedUp says that no file of the data folder contains the deleted data.
-	CleanedUp bool `json:"cleaned_up"`
+	// CleanedUp says that no file of the data folder contains the deleted data. Bytes says the
+	// same as a state.
+	CleanedUp bool       `json:"cleaned_up"`
+	Bytes     BytesState `json:"bytes"`
 }
 
 // spaces lists the spaces that the caller sees.

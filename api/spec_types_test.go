@@ -41,7 +41,7 @@ func wires() []wire {
 		gives("Space", reflect.TypeFor[Space]()), gives("Spaces", reflect.TypeFor[Spaces]()),
 		gives("Settings", reflect.TypeFor[Settings]()), gives("Prompts", reflect.TypeFor[Prompts]()),
 		takes("SettingsChange", reflect.TypeFor[Settings]()), takes("PromptsChange", reflect.TypeFor[Prompts]()),
-		takes("NewSpace", reflect.TypeFor[NewSpace](), "name"), gives("Receipt", reflect.TypeFor[Receipt]()),
+		takes("NewSpace", reflect.TypeFor[NewSpace](), "name"), gives("Receipt", reflect.TypeFor[Receipt]()), gives("Deletions", reflect.TypeFor[Deletions]()),
 
 		gives("Document", reflect.TypeFor[Document]()), gives("Documents", reflect.TypeFor[Documents]()),
 		gives("DocumentText", reflect.TypeFor[DocumentText]()), gives("ChunkText", reflect.TypeFor[ChunkText]()),

@@ -21,6 +21,8 @@ const formType = "multipart/form-data"
 type uploadParams struct {
 	InSpace
 	Wait bool `query:"wait"` // wait until the upload is complete
+	// Again adds documents that the user deleted before.
+	Again bool `query:"again"`
 }
 
 // namedUpload are the parameters of an upload that may be one file.
@@ -81,7 +83,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, p uploadParams,
 	setBodyLimit(r, s.MaxUpload)
 	var broken error // the fault of the body; it is more precise than the backend's error
 	status, err := s.backend.Upload(r.Context(), Upload{
-		Space: p.Space, Key: key, Wait: p.Wait,
+		Space: p.Space, Key: key, Wait: p.Wait, Again: p.Again,
 		Each: func(take func(name string, body io.Reader) error) error {
 			broken = each(take)
 			return broken

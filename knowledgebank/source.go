@@ -20,6 +20,8 @@ type Source struct {
 	File   string    // the name of the file that it was sent in; unlike a path it does not replace a missing title
 	Date   time.Time // the zero time when unknown
 	Blocks []Block   // in order
+	// Again adds the document although the user deleted it before. It is not stored.
+	Again bool
 	// Notes say what could not be read: "attachment photo.jpg (image/jpeg) not read".
 	// They are not stored.
 	Notes []string

@@ -18,6 +18,12 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for BytesState.
+const (
+	BytesStateGone    BytesState = "gone"
+	BytesStatePending BytesState = "pending"
+)
+
 // Defines values for ChatAnswerRole.
 const (
 	ChatAnswerRoleAssistant ChatAnswerRole = "assistant"
@@ -593,6 +599,10 @@ type Budget struct {
 	Questions      int     `json:"questions"`
 }
 
+// BytesState Whether bytes of deleted data are still in files of the data folder: background work
+// removes them (`pending`), or no file contains any (`gone`).
+type BytesState string
+
 // Cache Counts of the tensor tree. Those from `requests` to `written_bytes` count since the daemon started.
 type Cache struct {
 	// Absent Slices that were looked up and not stored.
@@ -1064,6 +1074,19 @@ type Conversations struct {
 
 	// Next Send it as `after` to get the next page. It is absent on the last page.
 	Next *string `json:"next,omitempty"`
+}
+
+// Deletions Sums up the deletions in a space.
+type Deletions struct {
+	// Bytes Whether bytes of deleted data are still in files of the data folder: background work
+	// removes them (`pending`), or no file contains any (`gone`).
+	Bytes BytesState `json:"bytes"`
+
+	// Pending Deletions whose bytes are still on the disk. The last step is common to all spaces and counts as one.
+	Pending int `json:"pending"`
+
+	// Remembered Deleted documents that later uploads leave out.
+	Remembered int `json:"remembered"`
 }
 
 // Device The known state of the device.
@@ -2021,9 +2044,12 @@ type ReasonCode string
 
 // Receipt Counts the deleted data.
 type Receipt struct {
-	Chunks int `json:"chunks"`
+	// Bytes Whether bytes of deleted data are still in files of the data folder: background work
+	// removes them (`pending`), or no file contains any (`gone`).
+	Bytes  BytesState `json:"bytes"`
+	Chunks int        `json:"chunks"`
 
-	// CleanedUp No file of the data folder contains the deleted data. Of a document this is false while
+	// CleanedUp `bytes` is `gone`. Of a document this is false while
 	// an earlier upload is not finished, because it may contain the document. The uploaded
 	// files are deleted when it ends.
 	CleanedUp bool `json:"cleaned_up"`
@@ -2723,8 +2749,11 @@ type UploadStatus struct {
 	Bytes int64 `json:"bytes"`
 
 	// Chunks New chunks.
-	Chunks int        `json:"chunks"`
-	Ended  *time.Time `json:"ended,omitempty"`
+	Chunks int `json:"chunks"`
+
+	// Deleted Documents that were left out because the user deleted them before.
+	Deleted int        `json:"deleted"`
+	Ended   *time.Time `json:"ended,omitempty"`
 
 	// Error Why the whole upload failed.
 	Error *string `json:"error,omitempty"`
@@ -2737,7 +2766,7 @@ type UploadStatus struct {
 	Files    int       `json:"files"`
 	ID       string    `json:"id"`
 
-	// LeftOut Skipped parts of documents, such as pictures in mails.
+	// LeftOut Skipped parts of documents, such as pictures in mails, and documents that the user deleted before.
 	LeftOut []Failure `json:"left_out"`
 
 	// ReadBytes Bytes processed so far.
@@ -2948,6 +2977,10 @@ type UploadParams struct {
 	// Wait Wait until processing ends.
 	Wait *UploadWait `form:"wait,omitempty" json:"wait,omitempty"`
 
+	// Again Add documents that the user deleted before. Without it they are left out and counted
+	// in `deleted`, until their text changes.
+	Again *bool `form:"again,omitempty" json:"again,omitempty"`
+
 	// Name The file name, if the body is one file. The default is the name in Content-Disposition.
 	// Leave it out for JSON and `multipart/form-data`.
 	Name *string `form:"name,omitempty" json:"name,omitempty"`
@@ -2960,6 +2993,9 @@ type UploadParams struct {
 type DeleteDocumentParams struct {
 	// CleanUp Wait until the bytes are removed from the disk.
 	CleanUp *CleanUp `form:"clean_up,omitempty" json:"clean_up,omitempty"`
+
+	// Remember Leave the document out of later uploads.
+	Remember *bool `form:"remember,omitempty" json:"remember,omitempty"`
 }
 
 // ListEntriesParams defines parameters for ListEntries.
@@ -4403,6 +4439,16 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
 	AddTurns(ctx context.Context, space SpacePath, conversation ConversationPath, body AddTurnsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDeletions Show whether deleted data is gone from the disk
+	//
+	// Deleted data is out of all answers at once. Background work then removes its bytes from the
+	// files, which all spaces share. An upload that waits may still hold a deleted document; its
+	// files are deleted when it ends. Backups are out of reach.
+	// Token: ask, for this space.
+	//
+	// Corresponds with GET /v1/spaces/{space}/deletions (the `GetDeletions` operationId).
+	GetDeletions(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDocuments List documents
 	//
 	// Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
@@ -4482,8 +4528,13 @@ type ClientInterface interface {
 	//
 	// Deletes the document and everything made from it: chunks, vectors, tensors, stored answers,
 	// summaries, predictions and the questions that it answered. The receipt counts the deleted
-	// data. With `clean_up` the response waits until the bytes are removed from the disk;
-	// otherwise background work removes them.
+	// data. When it arrives, no answer and no search uses the document any more. Background work
+	// removes its bytes from the disk, within seconds: `getDeletions` says when they are gone.
+	// With `clean_up` the response waits for that.
+	//
+	// percached remembers the deletion, as a keyed hash: later uploads leave the document out
+	// until its text changes or an upload says `again`. With `remember=false` it may come back;
+	// say so if the document disappeared from its source.
 	// Token: write, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space}/documents/{document} (the `DeleteDocument` operationId).
@@ -6082,6 +6133,26 @@ func (c *Client) AddTurns(ctx context.Context, space SpacePath, conversation Con
 	return c.Client.Do(req)
 }
 
+// GetDeletions Show whether deleted data is gone from the disk
+//
+// Deleted data is out of all answers at once. Background work then removes its bytes from the
+// files, which all spaces share. An upload that waits may still hold a deleted document; its
+// files are deleted when it ends. Backups are out of reach.
+// Token: ask, for this space.
+//
+// Corresponds with GET /v1/spaces/{space}/deletions (the `GetDeletions` operationId).
+func (c *Client) GetDeletions(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDeletionsRequest(c.Server, space)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDocuments List documents
 //
 // Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
@@ -6191,8 +6262,13 @@ func (c *Client) Upload(ctx context.Context, space SpacePath, params *UploadPara
 //
 // Deletes the document and everything made from it: chunks, vectors, tensors, stored answers,
 // summaries, predictions and the questions that it answered. The receipt counts the deleted
-// data. With `clean_up` the response waits until the bytes are removed from the disk;
-// otherwise background work removes them.
+// data. When it arrives, no answer and no search uses the document any more. Background work
+// removes its bytes from the disk, within seconds: `getDeletions` says when they are gone.
+// With `clean_up` the response waits for that.
+//
+// percached remembers the deletion, as a keyed hash: later uploads leave the document out
+// until its text changes or an upload says `again`. With `remember=false` it may come back;
+// say so if the document disappeared from its source.
 // Token: write, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space}/documents/{document} (the `DeleteDocument` operationId).
@@ -8603,6 +8679,40 @@ func NewAddTurnsRequestWithBody(server string, space SpacePath, conversation Con
 	return req, nil
 }
 
+// NewGetDeletionsRequest constructs an http.Request for the GetDeletions method
+func NewGetDeletionsRequest(server string, space SpacePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/deletions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListDocumentsRequest constructs an http.Request for the ListDocuments method
 func NewListDocumentsRequest(server string, space SpacePath, params *ListDocumentsParams) (*http.Request, error) {
 	var err error
@@ -8794,6 +8904,18 @@ func NewUploadRequestWithBody(server string, space SpacePath, params *UploadPara
 
 		}
 
+		if params.Again != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "again", *params.Again, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Name != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -8882,6 +9004,18 @@ func NewDeleteDocumentRequest(server string, space SpacePath, document DocumentI
 		if params.CleanUp != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "clean_up", *params.CleanUp, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Remember != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "remember", *params.Remember, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -10993,6 +11127,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/conversations/{conversation}/turns (the `AddTurns` operationId).
 	AddTurnsWithResponse(ctx context.Context, space SpacePath, conversation ConversationPath, body AddTurnsJSONRequestBody, reqEditors ...RequestEditorFn) (*AddTurnsResponse, error)
 
+	// GetDeletionsWithResponse Show whether deleted data is gone from the disk
+	//
+	// Deleted data is out of all answers at once. Background work then removes its bytes from the
+	// files, which all spaces share. An upload that waits may still hold a deleted document; its
+	// files are deleted when it ends. Backups are out of reach.
+	// Token: ask, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/spaces/{space}/deletions (the `GetDeletions` operationId).
+	GetDeletionsWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*GetDeletionsResponse, error)
+
 	// ListDocumentsWithResponse List documents
 	//
 	// Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
@@ -11074,8 +11220,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes the document and everything made from it: chunks, vectors, tensors, stored answers,
 	// summaries, predictions and the questions that it answered. The receipt counts the deleted
-	// data. With `clean_up` the response waits until the bytes are removed from the disk;
-	// otherwise background work removes them.
+	// data. When it arrives, no answer and no search uses the document any more. Background work
+	// removes its bytes from the disk, within seconds: `getDeletions` says when they are gone.
+	// With `clean_up` the response waits for that.
+	//
+	// percached remembers the deletion, as a keyed hash: later uploads leave the document out
+	// until its text changes or an upload says `again`. With `remember=false` it may come back;
+	// say so if the document disappeared from its source.
 	// Token: write, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -12527,6 +12678,31 @@ func (r AddTurnsResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r AddTurnsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type GetDeletionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deletions
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDeletionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDeletionsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14370,6 +14546,24 @@ func (c *ClientWithResponses) AddTurnsWithResponse(ctx context.Context, space Sp
 	return ParseAddTurnsResponse(rsp)
 }
 
+// GetDeletionsWithResponse Show whether deleted data is gone from the disk
+//
+// Deleted data is out of all answers at once. Background work then removes its bytes from the
+// files, which all spaces share. An upload that waits may still hold a deleted document; its
+// files are deleted when it ends. Backups are out of reach.
+// Token: ask, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/spaces/{space}/deletions (the `GetDeletions` operationId).
+func (c *ClientWithResponses) GetDeletionsWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*GetDeletionsResponse, error) {
+	rsp, err := c.GetDeletions(ctx, space, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDeletionsResponse(rsp)
+}
+
 // ListDocumentsWithResponse List documents
 //
 // Returns one page, in a stable order. Send `next` as `after` to get the next page, with the
@@ -14469,8 +14663,13 @@ func (c *ClientWithResponses) UploadWithResponse(ctx context.Context, space Spac
 //
 // Deletes the document and everything made from it: chunks, vectors, tensors, stored answers,
 // summaries, predictions and the questions that it answered. The receipt counts the deleted
-// data. With `clean_up` the response waits until the bytes are removed from the disk;
-// otherwise background work removes them.
+// data. When it arrives, no answer and no search uses the document any more. Background work
+// removes its bytes from the disk, within seconds: `getDeletions` says when they are gone.
+// With `clean_up` the response waits for that.
+//
+// percached remembers the deletion, as a keyed hash: later uploads leave the document out
+// until its text changes or an upload says `again`. With `remember=false` it may come back;
+// say so if the document disappeared from its source.
 // Token: write, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -16434,6 +16633,39 @@ func ParseAddTurnsResponse(rsp *http.Response) (*AddTurnsResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Conversation
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetDeletionsResponse parses an HTTP response from a GetDeletionsWithResponse call
+func ParseGetDeletionsResponse(rsp *http.Response) (*GetDeletionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDeletionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deletions
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

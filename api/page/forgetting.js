@@ -14,9 +14,9 @@ export async function forgetDocument(d) {
   });
   if (!sure) return false;
   location.hash = "#/documents";
-  fill($("receipt"), el("p", { class: "note", text: "Deleting the document and its bytes on the disk ..." }));
+  fill($("receipt"), el("p", { class: "note", text: "Deleting the document ..." }));
   try {
-    const receipt = await call("DELETE", `${at("documents", d.id)}?clean_up=true`);
+    const receipt = await call("DELETE", at("documents", d.id));
     fill($("receipt"), drawReceipt(d, receipt));
     tell("The document is forgotten.");
   } catch (e) {
@@ -36,5 +36,5 @@ function drawReceipt(d, r) {
     el("h2", { id: "receipt-title", text: "Forgotten" }),
     el("p", { text: d.title || "Untitled" }),
     el("dl", {}, rows.map(([what, n, more]) => el("div", {}, el("dt", { text: what }), el("dd", { text: [count(n), more].filter(Boolean).join(", ") })))),
-    el("p", { class: "soft small", text: r.cleaned_up ? "No file of the data folder contains any of it." : "Background work removes the last bytes from the disk, or they are removed when a waiting upload ends." }));
+    el("p", { class: "soft small", text: r.cleaned_up ? "No file of the data folder contains any of it." : "It is out of all answers. Its bytes leave the disk within seconds, or when a waiting upload ends." }));
 }

@@ -29,7 +29,7 @@ const (
 
 func addCommand(dial dialer) *cobra.Command {
 	var kind, name string
-	var sync, empty bool
+	var sync, empty, again bool
 	return apiCommand{
 		use: "add PATH...", short: "Add documents: files, mailboxes, folders",
 		long: `Adds files and folders to a space: mails with their attachments (.eml, .mbox,
@@ -47,7 +47,10 @@ With --sync the space holds what the folders hold: percached also deletes the do
 of files that vanished, and of mails that vanished from a mailbox. It does not read
 files again that did not change. The documents of a file or folder that cannot be read,
 that is empty or that is not mounted stay. Use percached watch to follow folders all
-the time.`,
+the time.
+
+percached leaves out documents that you deleted (percached documents delete), even if
+you name their file, until their text changes; --again adds them.`,
 		example: `  percached add ~/Mail/inbox.mbox --space mail
   percached add notes/ meeting.vtt
   percached add - --name notes.md
@@ -59,6 +62,7 @@ the time.`,
 			cmd.Flags().StringVar(&name, "name", "", "Name of the file on standard input, by which it is replaced later")
 			cmd.Flags().BoolVar(&sync, "sync", false, "Also delete the documents of files in PATH that vanished")
 			cmd.Flags().BoolVar(&empty, "empty", false, "With --sync: delete the documents of a PATH that is empty or missing, too")
+			cmd.Flags().BoolVar(&again, "again", false, "Add documents that you deleted before")
 		},
 		before: func(paths []string) error {
 			if slices.Contains(paths, "") {
@@ -77,7 +81,7 @@ the time.`,
 				return err
 			}
 			a := c.newAddRun()
-			a.name = name
+			a.name, a.again = name, again
 			send := a.sendAll
 			if sync {
 				send = func(ctx context.Context, paths []string) error { return a.syncOnce(ctx, paths, empty) }
@@ -121,21 +125,24 @@ func (c *session) makeSpace(ctx context.Context, kind client.SpaceKind) error {
 
 // addReport is what percached add --json prints.
 type addReport struct {
-	Added     int              `json:"added"`
-	Unchanged int              `json:"unchanged"`
-	Replaced  int              `json:"replaced"`
-	Failed    int              `json:"failed"`
-	Chunks    int              `json:"chunks"`
-	Deleted   *int             `json:"deleted,omitempty"` // with --sync
-	Failures  []client.Failure `json:"failures"`
-	LeftOut   []client.Failure `json:"left_out"`
-	Seconds   float64          `json:"seconds"`
+	Added     int  `json:"added"`
+	Unchanged int  `json:"unchanged"`
+	Replaced  int  `json:"replaced"`
+	Failed    int  `json:"failed"`
+	Chunks    int  `json:"chunks"`
+	Deleted   *int `json:"deleted,omitempty"` // with --sync
+	// DeletedBefore counts documents that were left out, because the user deleted them.
+	DeletedBefore int              `json:"deleted_before"`
+	Failures      []client.Failure `json:"failures"`
+	LeftOut       []client.Failure `json:"left_out"`
+	Seconds       float64          `json:"seconds"`
 }
 
 // addRun is one run of percached add.
 type addRun struct {
 	*session
 	name        string // of standard input
+	again       bool   // also what the user deleted
 	began       time.Time
 	progress    func(of1 float64)
 	total, done int64 // bytes
@@ -312,7 +319,7 @@ func (a *addRun) awaitUpload(ctx context.Context, sent *client.UploadStatus) err
 	}
 	r := &a.report
 	r.Added, r.Unchanged, r.Replaced = r.Added+up.Added, r.Unchanged+up.Unchanged, r.Replaced+up.Replaced
-	r.Failed, r.Chunks = r.Failed+up.Failed, r.Chunks+up.Chunks
+	r.Failed, r.DeletedBefore, r.Chunks = r.Failed+up.Failed, r.DeletedBefore+up.DeletedBefore, r.Chunks+up.Chunks
 	r.Failures, r.LeftOut = append(r.Failures, up.Failures...), append(r.LeftOut, up.LeftOut...)
 	if err == nil && up.State == client.UploadStateFailed {
 		err = fault.New(fault.Unavailable, "cli.add", "%s", deref(up.Error))
@@ -334,7 +341,7 @@ func (a *addRun) cancel(ctx context.Context, up *client.UploadStatus) *client.Up
 // printReport prints the failures and the counts.
 func (a *addRun) printReport() error {
 	a.listFailures("not read", a.report.Failures, a.report.Failed)
-	a.listFailures("skipped", a.report.LeftOut, len(a.report.LeftOut))
+	a.listFailures("left out", a.report.LeftOut, len(a.report.LeftOut))
 	r := &a.report
 	r.Seconds = time.Since(a.began).Seconds()
 	err := a.printJSON(r, func(p *cmdline.Printer) {
@@ -343,6 +350,9 @@ func (a *addRun) printReport() error {
 			deleted = fmt.Sprintf("%d deleted, ", *r.Deleted)
 		}
 		p.Line("%d added, %d unchanged, %d replaced, %s%d failed; %d new chunks in %.1f s", r.Added, r.Unchanged, r.Replaced, deleted, r.Failed, r.Chunks, r.Seconds)
+		if r.DeletedBefore > 0 {
+			p.Line("%s left out, because you deleted them; --again adds them.", countOf(r.DeletedBefore, "document"))
+		}
 	})
 	if err == nil && r.Failed > 0 {
 		err = cmdline.Unwell{}

@@ -86,7 +86,7 @@ func (a *addRun) send(ctx context.Context, files []inputFile) (*client.UploadSta
 		to.CloseWithError(err)
 		written <- err
 	}()
-	r, err := a.UploadWithBodyWithResponse(ctx, a.space, &client.UploadParams{}, form.FormDataContentType(), body)
+	r, err := a.UploadWithBodyWithResponse(ctx, a.space, &client.UploadParams{Again: optional(a.again)}, form.FormDataContentType(), body)
 	body.CloseWithError(io.ErrClosedPipe) // if the daemon refused it before its end
 	if broken := <-written; broken != nil && !errors.Is(broken, io.ErrClosedPipe) {
 		return nil, readError{broken}

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,20 +40,11 @@ func documentsList(dial dialer) *cobra.Command {
 			return nil
 		},
 		run: func(ctx context.Context, c *session, _ []string) error {
-			all := client.Documents{Documents: []client.Document{}}
-			limit := pageSize
-			for p := (client.ListDocumentsParams{
-				Limit: &limit, Find: optional(find), Source: optional(source), Format: optional(format), Since: optional(since), Until: optional(until),
-			}); ; {
-				r, err := c.ListDocumentsWithResponse(ctx, c.space, &p)
-				if err != nil {
-					return err
-				}
-				all.Total = r.JSON200.Total
-				all.Documents = append(all.Documents, r.JSON200.Documents...)
-				if p.After = r.JSON200.Next; deref(p.After) == "" {
-					break
-				}
+			all, err := c.allDocuments(ctx, client.ListDocumentsParams{
+				Find: optional(find), Source: optional(source), Format: optional(format), Since: optional(since), Until: optional(until),
+			})
+			if err != nil {
+				return err
 			}
 			return c.printJSON(all, func(p *cmdline.Printer) {
 				for _, d := range all.Documents {
@@ -64,6 +53,23 @@ func documentsList(dial dialer) *cobra.Command {
 			})
 		},
 	}.command(dial)
+}
+
+// allDocuments lists the documents of the space that a filter lets through.
+func (c *session) allDocuments(ctx context.Context, p client.ListDocumentsParams) (client.Documents, error) {
+	all := client.Documents{Documents: []client.Document{}}
+	limit := pageSize
+	for p.Limit = &limit; ; {
+		r, err := c.ListDocumentsWithResponse(ctx, c.space, &p)
+		if err != nil {
+			return all, err
+		}
+		all.Total = r.JSON200.Total
+		all.Documents = append(all.Documents, r.JSON200.Documents...)
+		if p.After = r.JSON200.Next; deref(p.After) == "" {
+			return all, nil
+		}
+	}
 }
 
 func documentsShow(dial dialer) *cobra.Command {
@@ -115,62 +121,3 @@ func isID(s string) bool { return len(s) == 32 && isHex(s) }
 func isJob(s string) bool { return len(s) == 16 && isHex(s) }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
-
-func documentsDelete(dial dialer) *cobra.Command {
-	return apiCommand{
-		use: "delete ID...", short: "Delete documents and everything made from them",
-		example: `  percached documents delete 2f339dba54caf91f6e24c41e1c405272 --space mail`,
-		long: `Deletes documents with their chunks, vectors, index terms and tensors, and the stored
-answers, predictions and questions of the history that depend on them. Then percached
-rewrites the files of the data folder, so that no file holds any of it. If one of the
-documents does not exist, none is deleted.`,
-		args: cobra.MinimumNArgs(1), space: oneSpaceFlag, before: checkDocumentIDs,
-		run: func(ctx context.Context, c *session, ids []string) error {
-			slices.Sort(ids)
-			ids = slices.Compact(ids) // the second deletion of an ID would fail
-			for _, id := range ids {  // delete all, or none
-				_, err := c.GetDocumentWithResponse(ctx, c.space, id)
-				if isMissing(err) {
-					return err
-				}
-			}
-			var sum client.Receipt
-			var failed error
-			for i, id := range ids {
-				last := i == len(ids)-1
-				if last {
-					c.note("rewriting the files of the data folder")
-				}
-				r, err := c.DeleteDocumentWithResponse(ctx, c.space, id, &client.DeleteDocumentParams{CleanUp: optional(last)})
-				if err != nil {
-					failed = fmt.Errorf("document %s: %w", id, err)
-					break
-				}
-				sum = addReceipts(sum, *r.JSON200)
-			}
-			if failed != nil && sum.Documents == 0 {
-				return failed
-			}
-			return errors.Join(failed, c.receipt(sum))
-		},
-	}.command(dial)
-}
-
-// addReceipts adds two receipts. The last deletion cleans up, so b says whether it did.
-func addReceipts(a, b client.Receipt) client.Receipt {
-	b.Documents, b.Chunks, b.Vectors, b.Indexed = a.Documents+b.Documents, a.Chunks+b.Chunks, a.Vectors+b.Vectors, a.Indexed+b.Indexed
-	b.Slices, b.SliceBytes, b.Entries, b.History = a.Slices+b.Slices, a.SliceBytes+b.SliceBytes, a.Entries+b.Entries, a.History+b.History
-	b.Summaries, b.Predictions, b.Turns = a.Summaries+b.Summaries, a.Predictions+b.Predictions, a.Turns+b.Turns
-	return b
-}
-
-// receipt prints what was deleted.
-func (c *session) receipt(r client.Receipt) error {
-	return c.printJSON(r, func(p *cmdline.Printer) {
-		p.Line("deleted: %d documents, %d chunks, %d vectors, %d indexed chunks, %d slices (%d bytes), %d stored answers, %d questions of the history, %d summaries, %d predicted questions, %d turns of conversations",
-			r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.SliceBytes, r.Entries, r.History, r.Summaries, r.Predictions, r.Turns)
-		if r.CleanedUp {
-			p.Line("No file of the data folder contains it any longer.")
-		}
-	})
-}

@@ -38,6 +38,7 @@ func examplePlays() []play {
 		{op: "upload", example: "inbox", status: 202, query: "?name=inbox.mbox"},
 		{op: "upload", example: "bike", status: 200, query: "?wait=true"},
 		{op: "getUpload", example: "inbox", status: 200},
+		{op: "getDeletions", example: "none", status: 200},
 		{op: "listSpaces", example: "mail", status: 200},
 		{op: "listDocuments", example: "one", status: 200, query: "?limit=1"},
 		{op: "listDocuments", example: "heron", status: 200, query: "?find=heron"},

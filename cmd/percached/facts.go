@@ -94,14 +94,17 @@ func factsEdit(dial dialer) *cobra.Command {
 }
 
 func factsDelete(dial dialer) *cobra.Command {
-	var yes bool
+	var yes, wait bool
 	return apiCommand{
 		use: "delete ID", short: "Delete a fact and everything made from it",
 		example: `  percached facts delete 2f339dba54caf91f6e24c41e1c405272`,
 		long: `Deletes the fact with its tensors and the stored answers and questions of the history
 that depend on it, and rewrites the files of the data folder without it.`,
 		args: cobra.ExactArgs(1), space: oneSpaceFlag, before: checkDocumentIDs,
-		flags: func(cmd *cobra.Command) { yesFlag(cmd, &yes) },
+		flags: func(cmd *cobra.Command) {
+			yesFlag(cmd, &yes)
+			waitFlag(cmd, &wait)
+		},
 		run: func(ctx context.Context, c *session, args []string) error {
 			there, err := c.GetFactWithResponse(ctx, c.space, args[0])
 			if err != nil {
@@ -110,8 +113,7 @@ that depend on it, and rewrites the files of the data folder without it.`,
 			if err := c.confirm(ctx, yes, "Delete the fact %q and everything made from it?", there.JSON200.Text); err != nil {
 				return err
 			}
-			c.note("rewriting the files of the data folder")
-			r, err := c.DeleteFactWithResponse(ctx, c.space, args[0], &client.DeleteFactParams{CleanUp: optional(true)})
+			r, err := c.DeleteFactWithResponse(ctx, c.space, args[0], &client.DeleteFactParams{CleanUp: c.cleanUp(wait)})
 			if err != nil {
 				return err
 			}

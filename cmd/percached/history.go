@@ -67,13 +67,16 @@ func (c *session) history(ctx context.Context) (client.Records, error) {
 }
 
 func historyClear(dial dialer) *cobra.Command {
-	var yes bool
+	var yes, wait bool
 	return apiCommand{
 		use: "clear", short: "Delete the history of a space",
 		example: `  percached history clear --space mail`, space: oneSpaceFlag,
 		long: `Deletes the history of a space and rewrites its files. Stored answers keep their
 questions; percached qa delete deletes those.`,
-		flags: func(cmd *cobra.Command) { yesFlag(cmd, &yes) },
+		flags: func(cmd *cobra.Command) {
+			yesFlag(cmd, &yes)
+			waitFlag(cmd, &wait)
+		},
 		run: func(ctx context.Context, c *session, _ []string) error {
 			if _, err := c.GetSpaceWithResponse(ctx, c.space); err != nil {
 				return err
@@ -81,16 +84,14 @@ questions; percached qa delete deletes those.`,
 			if err := c.confirm(ctx, yes, "Delete the history of %s?", c.space); err != nil {
 				return err
 			}
-			r, err := c.ClearHistoryWithResponse(ctx, c.space, &client.ClearHistoryParams{CleanUp: optional(true)})
+			r, err := c.ClearHistoryWithResponse(ctx, c.space, &client.ClearHistoryParams{CleanUp: c.cleanUp(wait)})
 			if err != nil {
 				return err
 			}
 			return c.printBody(r.Body, func(p *cmdline.Printer) {
 				p.Line("deleted: %d questions", r.JSON200.Removed)
-				if r.JSON200.CleanedUp {
-					p.Line("No file of the data folder contains the history any longer.")
-					p.Line("Stored answers keep their questions; percached qa list shows them.")
-				}
+				c.bytesLine(p, r.JSON200.CleanedUp)
+				p.Line("Stored answers keep their questions; percached qa list shows them.")
 			})
 		},
 	}.command(dial)

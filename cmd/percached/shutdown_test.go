@@ -121,7 +121,7 @@ func TestDeleteNamedTwice(t *testing.T) {
 	if err != nil || id == "" {
 		t.Fatal(list, err)
 	}
-	out, err := printed(t, "documents", "delete", id, id, "--data", data)
+	out, err := printed(t, "documents", "delete", id, id, "--wait", "--data", data)
 	if err != nil || !strings.Contains(out, "1 documents") || !strings.Contains(out, "No file of the data folder") {
 		t.Error(out, err)
 	}

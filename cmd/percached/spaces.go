@@ -137,12 +137,13 @@ func mergePatch(given []string) []byte {
 }
 
 func spacesDelete(dial dialer) *cobra.Command {
-	var yes bool
+	var yes, wait bool
 	return apiCommand{
 		use: "delete SPACE", short: "Delete a space and everything in it",
 		example: `  percached spaces delete mail`, args: cobra.ExactArgs(1), complete: firstSpaceOf(dial),
 		flags: func(cmd *cobra.Command) {
 			yesFlag(cmd, &yes)
+			waitFlag(cmd, &wait)
 		},
 		before: func(args []string) error { return checkSpaceName("SPACE", args[0]) },
 		run: func(ctx context.Context, c *session, args []string) error {
@@ -153,8 +154,7 @@ func spacesDelete(dial dialer) *cobra.Command {
 			if err := c.confirm(ctx, yes, "Delete %s with its %d documents and everything made from them?", args[0], there.JSON200.Documents); err != nil {
 				return err
 			}
-			c.note("rewriting the files of the data folder")
-			r, err := c.DeleteSpaceWithResponse(ctx, args[0], &client.DeleteSpaceParams{CleanUp: optional(true)})
+			r, err := c.DeleteSpaceWithResponse(ctx, args[0], &client.DeleteSpaceParams{CleanUp: c.cleanUp(wait)})
 			if err != nil {
 				return err
 			}

@@ -44,8 +44,27 @@ func (c *session) stepOptions(paths []string) (o follow.Options, err error) {
 		}
 		o.Roots = append(o.Roots, abs)
 	}
-	o.State, err = follow.OpenState(c.Data, c.space)
+	state := c.Data
+	if state == "" {
+		if state, err = remoteState(c.Daemon); err != nil {
+			return o, err
+		}
+	}
+	o.State, err = follow.OpenState(state, c.space)
 	return o, err
+}
+
+// remoteState is the folder for the state of the spaces of a daemon elsewhere.
+func remoteState(daemon string) (string, error) {
+	parent := os.Getenv("XDG_STATE_HOME")
+	if parent == "" {
+		h, err := os.UserHomeDir()
+		if err != nil {
+			return "", fault.New(fault.Invalid, "cli.sync", "%w", err)
+		}
+		parent = filepath.Join(h, ".local", "state")
+	}
+	return filepath.Join(parent, "percached", url.PathEscape(daemon)), nil
 }
 
 // stepFailures are what a run of follow could not read.
@@ -116,9 +135,12 @@ func (f *followed) Delete(ctx context.Context, ids []string) error {
 	if err := f.link(ctx); err != nil {
 		return err
 	}
+	remember := false // its file may come back
 	for i, id := range ids {
 		last := i == len(ids)-1
-		_, err := f.add.DeleteDocumentWithResponse(ctx, f.add.space, id, &client.DeleteDocumentParams{CleanUp: optional(last && f.add.Daemon == "")})
+		_, err := f.add.DeleteDocumentWithResponse(ctx, f.add.space, id, &client.DeleteDocumentParams{
+			CleanUp: optional(last && f.add.Daemon == ""), Remember: &remember,
+		})
 		if err != nil && !isMissing(err) {
 			return mayPass(err)
 		}

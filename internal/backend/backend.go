@@ -49,7 +49,7 @@ func (b *Backend) API() api.Backend {
 		Spaces: b.spaces, Space: b.space, CreateSpace: b.createSpace, ChangeSpace: b.changeSpace, DeleteSpace: b.deleteSpace,
 
 		Upload: b.upload, Uploads: b.uploads, UploadStatus: b.uploadStatus, CancelUpload: b.cancelUpload,
-		Documents: b.documents, Document: b.document, DeleteDocument: b.deleteDocument,
+		Documents: b.documents, Document: b.document, DeleteDocument: b.deleteDocument, Deletions: b.deletions,
 
 		Facts: b.facts, AddFact: b.addFact, Fact: b.fact, ChangeFact: b.changeFact, DeleteFact: b.deleteFact,
 

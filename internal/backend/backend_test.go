@@ -140,8 +140,11 @@ func TestNotThere(t *testing.T) {
 			_, err := b.Documents(ctx, api.DocumentPage{Page: api.Page{InSpace: none, Limit: 1}})
 			return err
 		},
-		"none, document":      func() error { _, err := b.Document(ctx, api.OneDocument{InSpace: none}); return err },
-		"none, forget":        func() error { _, err := b.DeleteDocument(ctx, api.DeleteRequest{InSpace: none}); return err },
+		"none, document": func() error { _, err := b.Document(ctx, api.OneDocument{InSpace: none}); return err },
+		"none, forget": func() error {
+			_, err := b.DeleteDocument(ctx, api.DeleteDocumentRequest{DeleteRequest: api.DeleteRequest{InSpace: none}})
+			return err
+		},
 		"none, history":       func() error { _, err := b.History(ctx, api.Page{InSpace: none, Limit: 1}); return err },
 		"none, clear history": func() error { _, err := b.ClearHistory(ctx, api.ClearHistoryRequest{InSpace: none}); return err },
 		"none, entries": func() error {
@@ -169,10 +172,13 @@ func TestNotThere(t *testing.T) {
 		"none, ledger":      func() error { _, err := b.Ledger(ctx, api.LedgerQuery{Space: "none"}); return err },
 
 		"00000000, document": func() error { _, err := b.Document(ctx, api.OneDocument{InSpace: here}); return err },
-		"00000000, forget":   func() error { _, err := b.DeleteDocument(ctx, api.DeleteRequest{InSpace: here}); return err },
-		"0001, entry":        func() error { _, err := b.Entry(ctx, api.OneEntry{InSpace: here, Entry: entry}); return err },
-		"what?, entry":       func() error { _, err := b.Entry(ctx, api.OneEntry{InSpace: here, Entry: "what?"}); return err },
-		"0001, remove":       func() error { _, err := b.DeleteEntry(ctx, api.OneEntry{InSpace: here, Entry: entry}); return err },
+		"00000000, forget": func() error {
+			_, err := b.DeleteDocument(ctx, api.DeleteDocumentRequest{DeleteRequest: api.DeleteRequest{InSpace: here}})
+			return err
+		},
+		"0001, entry":  func() error { _, err := b.Entry(ctx, api.OneEntry{InSpace: here, Entry: entry}); return err },
+		"what?, entry": func() error { _, err := b.Entry(ctx, api.OneEntry{InSpace: here, Entry: "what?"}); return err },
+		"0001, remove": func() error { _, err := b.DeleteEntry(ctx, api.OneEntry{InSpace: here, Entry: entry}); return err },
 		"0001, veto": func() error {
 			_, err := b.VetoEntry(ctx, api.VetoRequest{OneEntry: api.OneEntry{InSpace: here, Entry: entry}, Veto: api.Veto{Asked: "Why?"}})
 			return err

@@ -153,7 +153,7 @@ func wireUpload(u inbox.Upload) api.UploadStatus {
 	r := u.Report
 	return api.UploadStatus{
 		ID: u.ID, Space: u.Space, State: api.UploadState(u.State), Accepted: u.Accepted, Ended: u.Ended, Files: u.Files, Bytes: u.Bytes, Read: u.Read,
-		Added: r.Added, Unchanged: r.Unchanged, Replaced: r.Replaced, Failed: r.Failed, Chunks: r.Chunks,
+		Added: r.Added, Unchanged: r.Unchanged, Replaced: r.Replaced, Failed: r.Failed, DeletedBefore: r.Deleted, Chunks: r.Chunks,
 		Failures: wireFailures(r.Failures), LeftOut: wireFailures(r.LeftOut), Error: u.Error,
 	}
 }
@@ -167,7 +167,11 @@ func wireFailures(some []ingest.Failure) []api.Failure {
 }
 
 func (b *Backend) upload(ctx context.Context, u api.Upload) (api.UploadStatus, error) {
-	got, err := b.Inbox.Accept(ctx, u.Space, u.Key, func(take inbox.Take) error { return u.Each(take) })
+	accept := b.Inbox.Accept
+	if u.Again {
+		accept = b.Inbox.AcceptAgain
+	}
+	got, err := accept(ctx, u.Space, u.Key, func(take inbox.Take) error { return u.Each(take) })
 	if err == nil && u.Wait {
 		got, err = b.Inbox.Wait(ctx, got.ID)
 	}
@@ -209,13 +213,17 @@ func (b *Backend) cancelUpload(_ context.Context, o api.OneUpload) (api.Nothing,
 }
 
 func wireReceipt(r ingest.Receipt) api.Receipt {
+	bytes := api.BytesPending
+	if r.CleanedUp {
+		bytes = api.BytesGone
+	}
 	return api.Receipt{
 		Documents: r.Documents, Chunks: r.Chunks, Vectors: r.Vectors, Indexed: r.Indexed, Slices: r.Slices, SliceBytes: r.Bytes,
-		Entries: r.Entries, History: r.History, Summaries: r.Summaries, Predictions: r.Predicted, Turns: r.Turns, CleanedUp: r.CleanedUp,
+		Entries: r.Entries, History: r.History, Summaries: r.Summaries, Predictions: r.Predicted, Turns: r.Turns, CleanedUp: r.CleanedUp, Bytes: bytes,
 	}
 }
 
-func (b *Backend) deleteDocument(ctx context.Context, o api.DeleteRequest) (api.Receipt, error) {
+func (b *Backend) deleteDocument(ctx context.Context, o api.DeleteDocumentRequest) (api.Receipt, error) {
 	ids, err := b.Knowledge.PublicIDs(o.Space)
 	if err != nil {
 		return api.Receipt{}, err
@@ -232,11 +240,15 @@ func (b *Backend) deleteDocument(ctx context.Context, o api.DeleteRequest) (api.
 	if err := b.Inbox.Forget(o.Space); err != nil {
 		return api.Receipt{}, err
 	}
-	got, err := b.Library.Delete(ctx, o.Space, o.Document)
+	remove := b.Library.Delete
+	if o.Remember {
+		remove = b.Library.DeleteForGood
+	}
+	got, err := remove(ctx, o.Space, o.Document)
 	if err != nil {
 		return api.Receipt{}, err
 	}
-	return b.finishDeletion(ctx, o, got), nil
+	return b.finishDeletion(ctx, o.DeleteRequest, got), nil
 }
 
 func (b *Backend) deleteSpace(ctx context.Context, o api.DeleteRequest) (api.Receipt, error) {
@@ -280,6 +292,27 @@ func (b *Backend) removeSyncFile(space string) error {
 		return fault.New(fault.Unavailable, "backend.removeSyncFile", "%w", err)
 	}
 	return nil
+}
+
+// deletions says whether bytes of deleted data are still on disk. A waiting upload may also
+// contain a deleted document.
+func (b *Backend) deletions(_ context.Context, in api.InSpace) (api.Deletions, error) {
+	if _, err := b.Knowledge.Space(in.Space); err != nil {
+		return api.Deletions{}, err
+	}
+	pending, err := b.Library.Unclean(in.Space)
+	if err != nil {
+		return api.Deletions{}, err
+	}
+	if b.Inbox.WithholdsAny(in.Space) {
+		pending = max(pending, 1)
+	}
+	out := api.Deletions{Bytes: api.BytesGone, Pending: pending}
+	if pending > 0 {
+		out.Bytes = api.BytesPending
+	}
+	out.Remembered, err = b.Library.Remembered(in.Space)
+	return out, err
 }
 
 // cleanUp removes the bytes of deleted data from disk, and says whether it succeeded.

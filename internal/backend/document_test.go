@@ -120,8 +120,8 @@ func TestReceipts(t *testing.T) {
 			id = c.Document
 		}
 	}
-	got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteRequest{InSpace: in, Document: id}))
-	want := api.Receipt{Documents: 1, Chunks: 1, Vectors: 1, Indexed: 1, Slices: got.Slices, SliceBytes: got.SliceBytes, Entries: 1, History: 1}
+	got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteDocumentRequest{DeleteRequest: api.DeleteRequest{InSpace: in, Document: id}}))
+	want := api.Receipt{Documents: 1, Chunks: 1, Vectors: 1, Indexed: 1, Slices: got.Slices, SliceBytes: got.SliceBytes, Entries: 1, History: 1, Bytes: api.BytesPending}
 	if d := cmp.Diff(want, got); d != "" || got.Slices == 0 {
 		t.Errorf("%s\n%+v", d, got)
 	}
@@ -132,7 +132,7 @@ func TestReceipts(t *testing.T) {
 		t.Errorf("nothing is left for idle work: %v", err)
 	}
 	other := f.publicID(t, nodetest.Letter(1, 0).Key)
-	if got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteRequest{InSpace: in, Document: other, CleanUp: true})); !got.CleanedUp || got.Documents != 1 {
+	if got := given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteDocumentRequest{DeleteRequest: api.DeleteRequest{InSpace: in, Document: other, CleanUp: true}})); !got.CleanedUp || got.Documents != 1 {
 		t.Errorf("%+v", got)
 	}
 	err = filepath.WalkDir(f.Home.Path(), func(path string, d os.DirEntry, err error) error {
@@ -204,7 +204,7 @@ func TestNews(t *testing.T) {
 	in := api.InSpace{Space: nodetest.Space}
 	given[api.UploadStatus](t)(b.Upload(ctx, api.Upload{Space: nodetest.Space, Wait: true, Each: files("note.txt", "The password is swordfish.")}))
 	given[api.Space](t)(b.ChangeSpace(ctx, api.SpaceChange{InSpace: in, Merge: []byte(`{"k":4,"prompts":{"instructions":"swordfish"}}`)}))
-	given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteRequest{InSpace: in, Document: f.publicID(t, nodetest.Letter(0, 0).Key)}))
+	given[api.Receipt](t)(b.DeleteDocument(ctx, api.DeleteDocumentRequest{DeleteRequest: api.DeleteRequest{InSpace: in, Document: f.publicID(t, nodetest.Letter(0, 0).Key)}}))
 	given[api.Config](t)(b.ChangeConfig(ctx, api.ConfigChange{"tensor-limit": "3MiB"}))
 	var heard []string
 	for lines := bufio.NewScanner(resp.Body); len(heard) < 6 && lines.Scan(); {

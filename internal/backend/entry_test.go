@@ -131,7 +131,7 @@ func TestExportImport(t *testing.T) {
 	}
 	page := given[api.Documents](t)(to.documents(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 100}}))
 	for _, d := range page.Documents {
-		given[api.Receipt](t)(to.deleteDocument(t.Context(), api.DeleteRequest{InSpace: api.InSpace{Space: nodetest.Space}, Document: d.ID}))
+		given[api.Receipt](t)(to.deleteDocument(t.Context(), api.DeleteDocumentRequest{DeleteRequest: api.DeleteRequest{InSpace: api.InSpace{Space: nodetest.Space}, Document: d.ID}}))
 	}
 	got = imported(t, to, strings.NewReader(lines))
 	if len(got.Refused) != len(scripted()) || got.Imported != 0 || !strings.Contains(got.Refused[0].Reason, "chunk of the evidence") {

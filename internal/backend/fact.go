@@ -165,5 +165,6 @@ func (b *Backend) deleteFact(ctx context.Context, o api.DeleteRequest) (api.Rece
 	if _, err := b.Memory.Get(o.Space, ids.DocumentOf(o.Document)); err != nil {
 		return api.Receipt{}, err
 	}
-	return b.deleteDocument(ctx, o)
+	// It is not remembered: the user may state it again.
+	return b.deleteDocument(ctx, api.DeleteDocumentRequest{DeleteRequest: o})
 }

@@ -67,7 +67,7 @@ func TestCommandForgetsWhatWaits(t *testing.T) {
 	}
 	for _, d := range given[api.Documents](t)(f.pageOfDocuments(t.Context(), api.DocumentPage{Page: api.Page{InSpace: api.InSpace{Space: nodetest.Space}, Limit: 100, After: ""}})).Documents {
 		if d.Title == "note" || d.Title == "note.txt" {
-			r, err := f.deleteDocument(ctx, api.DeleteRequest{InSpace: gone.InSpace, Document: d.ID, CleanUp: true})
+			r, err := f.deleteDocument(ctx, api.DeleteDocumentRequest{DeleteRequest: api.DeleteRequest{InSpace: gone.InSpace, Document: d.ID, CleanUp: true}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,6 +36,9 @@ func InProcess(ctx context.Context, conf *config.Loaded, model bool, deps node.D
 	transport := &http.Transport{DialContext: listener.dial, DisableCompression: true}
 	shut := sync.OnceValue(func() error {
 		transport.CloseIdleConnections()
+		if d.opened.Load() != nil {
+			d.node.CleanUp(ctx) // no later process may come soon
+		}
 		stop()
 		err := <-ended
 		if shut := d.close(); err == nil {

@@ -53,6 +53,12 @@ func (d *daemon) run(ctx context.Context, stderr io.Writer) error {
 				return d.node.Scheduler.Run(parts)
 			})
 		}
+		if d.daemon {
+			g.Go(func() error {
+				d.node.Library.KeepClean(parts, time.After)
+				return nil
+			})
+		}
 		g.Go(func() error { return in.Run(served) })
 		if d.daemon {
 			g.Go(func() error {

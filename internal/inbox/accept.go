@@ -24,6 +24,7 @@ type sending struct {
 	file           *os.File
 	files          []file
 	spooled        int64 // bytes on disk
+	deletedToo     bool  // see AcceptAgain
 	accepted       bool
 	refused        error // why it cannot be accepted any more; guarded by mu
 }
@@ -43,6 +44,15 @@ func (s *sending) refuse(why error) {
 // Accept returns that upload. Another content, or a second sender before the first
 // is done, is a Conflict.
 func (in *Inbox) Accept(ctx context.Context, space, key string, each func(take Take) error) (Upload, error) {
+	return in.accept(ctx, space, key, false, each)
+}
+
+// AcceptAgain is Accept. The upload also adds documents that the user deleted before.
+func (in *Inbox) AcceptAgain(ctx context.Context, space, key string, each func(take Take) error) (Upload, error) {
+	return in.accept(ctx, space, key, true, each)
+}
+
+func (in *Inbox) accept(ctx context.Context, space, key string, deletedToo bool, each func(take Take) error) (Upload, error) {
 	const op = "inbox.Accept"
 	if len(key) > maxKey || !printable(key) {
 		return Upload{}, fault.New(fault.Invalid, op, "a key has at most %d bytes and no control characters", maxKey)
@@ -52,6 +62,7 @@ func (in *Inbox) Accept(ctx context.Context, space, key string, each func(take T
 		return Upload{}, fault.Wrap(op, err)
 	}
 	defer in.finish(s)
+	s.deletedToo = deletedToo
 	// Behind begin: if the space is dropped now, either this sees it, or DropSpace sees s.
 	if _, err := in.o.Spaces.Space(space); err != nil {
 		return Upload{}, fault.Wrap(op, err)
@@ -136,7 +147,7 @@ func (s *sending) same() (Upload, error) {
 	switch {
 	case s.uploads[s.known.ID] != s.known:
 		return Upload{}, fault.New(fault.Conflict, op, "the upload with this key was forgotten while it was sent again")
-	case s.known.digest != digestOf(s.files):
+	case s.known.digest != digestOf(s.files), s.known.deletedToo != s.deletedToo:
 		return Upload{}, fault.New(fault.Conflict, op, "another upload was sent under this key")
 	}
 	return s.known.Upload, nil
@@ -156,7 +167,7 @@ func (s *sending) commit() (*entry, error) {
 	s.seq++
 	r := &record{
 		ID: s.id, Seq: s.seq, Space: s.space, Key: s.key, State: Queued, Accepted: s.o.Now().UTC().Round(0),
-		Digest: digestOf(s.files), Files: s.files, Count: len(s.files), Bytes: s.spooled,
+		Digest: digestOf(s.files), Files: s.files, Count: len(s.files), Bytes: s.spooled, Again: s.deletedToo,
 	}
 	refused := s.refused
 	s.mu.Unlock()

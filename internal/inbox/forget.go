@@ -157,6 +157,13 @@ func (in *Inbox) Withholds(space string, id percached.DocumentID) bool {
 	return in.isWithheld(space, id, 0)
 }
 
+// WithholdsAny says whether Withholds would say so of any document of a space.
+func (in *Inbox) WithholdsAny(space string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.ContainsFunc(in.withheld, func(w withheld) bool { return w.Space == space })
+}
+
 // isWithheld says whether an upload with this sequence number must not bring a document.
 func (in *Inbox) isWithheld(space string, id percached.DocumentID, seq uint64) bool {
 	in.mu.Lock()

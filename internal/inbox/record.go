@@ -104,6 +104,7 @@ type record struct {
 	Error    string        `json:"error,omitempty"`
 	Begun    int           `json:"begun,omitempty"`
 	Far      int           `json:"far,omitempty"`
+	Again    bool          `json:"again,omitempty"` // with deleted documents, see AcceptAgain
 }
 
 // file is one file in a spool file.

@@ -116,6 +116,7 @@ func (a *attempt) read(ctx context.Context, emit func(*knowledgebank.Source) err
 			if a.askedToPause() {
 				return errPaused
 			}
+			s.Again = a.entry.deletedToo
 			if !a.isWithheld(a.entry.Space, percached.NewDocumentID(s.Key), a.entry.seq) {
 				if err := emit(s); err != nil {
 					return err

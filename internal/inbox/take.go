@@ -160,7 +160,7 @@ func (in *Inbox) end(e *entry, s State, why string) bool {
 	}
 	r := &record{
 		ID: e.ID, Seq: e.seq, Space: e.Space, Key: e.Key, State: s, Accepted: e.Accepted, Ended: in.o.Now().UTC().Round(0),
-		Digest: e.digest, Count: e.Files, Bytes: e.Bytes, Report: e.Report, Error: why,
+		Digest: e.digest, Count: e.Files, Bytes: e.Bytes, Report: e.Report, Error: why, Again: e.deletedToo,
 	}
 	in.mu.Unlock()
 	c, err := put(keyOf(e.ID), r)

@@ -57,6 +57,8 @@ type entry struct {
 	begun    int       // attempts at one place that no process saw the end of
 	far      int       // documents that those looked at, or fewer
 
+	deletedToo bool // see AcceptAgain
+
 	gone bool // it was dropped
 
 	// While it is running:
@@ -87,7 +89,7 @@ func newEntry(r *record) *entry {
 			ID: r.ID, Space: r.Space, Key: r.Key, State: r.State, Accepted: r.Accepted, Ended: r.Ended,
 			Files: r.Count, Bytes: r.Bytes, Report: r.Report, Error: r.Error,
 		},
-		seq: r.Seq, digest: r.Digest, over: make(chan struct{}), begun: r.Begun, far: r.Far,
+		seq: r.Seq, digest: r.Digest, over: make(chan struct{}), begun: r.Begun, far: r.Far, deletedToo: r.Again,
 	}
 	if r.State == Done {
 		e.Read = e.Bytes
@@ -106,7 +108,7 @@ func (e *entry) total(attempt ingest.Report) ingest.Report {
 	a, b := e.base, attempt
 	return ingest.Report{
 		Added: a.Added + b.Added, Unchanged: a.Unchanged + b.Unchanged, Replaced: a.Replaced + b.Replaced, Failed: a.Failed + b.Failed,
-		Chunks: a.Chunks + b.Chunks, Notes: a.Notes + b.Notes,
+		Chunks: a.Chunks + b.Chunks, Notes: a.Notes + b.Notes, Deleted: a.Deleted + b.Deleted,
 		Failures: join(a.Failures, b.Failures), LeftOut: join(a.LeftOut, b.LeftOut),
 	}
 }

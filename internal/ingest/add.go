@@ -24,10 +24,11 @@ type Report struct {
 	Unchanged int       `json:"unchanged"`
 	Replaced  int       `json:"replaced"`
 	Failed    int       `json:"failed"`
-	Chunks    int       `json:"chunks"` // new ones
-	Notes     int       `json:"notes"`  // skipped parts of documents
+	Deleted   int       `json:"deleted,omitempty"` // left out, because the user deleted them
+	Chunks    int       `json:"chunks"`            // new ones
+	Notes     int       `json:"notes"`             // skipped parts of documents
 	Failures  []Failure `json:"failures,omitempty"`
-	LeftOut   []Failure `json:"left_out,omitempty"` // the skipped parts, by the title of their document
+	LeftOut   []Failure `json:"left_out,omitempty"` // the skipped parts, by the title of their document, and deleted documents
 }
 
 // Failure is something that could not be read.
@@ -218,6 +219,9 @@ func (a *adding) addFirst(ctx context.Context) (n int, bad, err error) {
 		return 0, nil, err
 	}
 	defer done()
+	if err := a.leaveOutDeleted(ctx); err != nil || len(a.batch) == 0 {
+		return 0, nil, err
+	}
 	if err := a.keepIncoming(a.space, a.batch); err != nil {
 		return 0, nil, err
 	}

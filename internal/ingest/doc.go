@@ -3,7 +3,8 @@
 // Purpose: Library.Add writes documents to the knowledge bank in batches and updates the
 // index, the QA bank and the tree. Library.Delete forgets a document: it deletes its
 // chunks, vectors, index terms, tensors, stored answers and history; CleanUp then removes
-// their bytes from disk. Recover makes the layers consistent after a crash.
+// their bytes from disk, and KeepClean calls it soon after each deletion. Add leaves out what
+// DeleteForGood deleted. Recover makes the layers consistent after a crash.
 //
 // Invariants: the knowledge bank is authoritative. It holds a document completely or not
 // at all, and every other layer can be updated from it. Before the first layer forgets
@@ -12,10 +13,12 @@
 // CleanedUp only when the bytes are gone.
 //
 // One caller at a time changes a space, and changes of different spaces do not wait for
-// each other. CleanUp and Recover change all spaces and exclude all other changes.
+// each other. CleanUp and Recover change all spaces and exclude all other changes. CleanUp
+// begins anew for changes that wait. What is remembered of a deleted document has no word
+// of it.
 //
 // Goroutines: Add reads ahead on one of its own, which ends before Add returns.
 //
-// State on disk: notes of what is being forgotten, under the prefix 'F' of the meta
-// database; see pending.go.
+// State on disk: notes of what is being forgotten, and what is remembered of deleted
+// documents, under the prefix 'F' of the meta database; see pending.go and remembered.go.
 package ingest

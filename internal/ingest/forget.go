@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -46,27 +45,53 @@ func (r Receipt) Plus(o Receipt) Receipt {
 // shown, searched or served any more; CleanUp removes its bytes from disk. With an error
 // either nothing happened, or CleanUp or Recover will complete it.
 func (l *Library) Delete(ctx context.Context, space string, id percached.DocumentID) (Receipt, error) {
-	const op = "ingest.Delete"
+	r, err := l.deleteDocument(ctx, space, id, false)
+	return r, fault.Wrap("ingest.Delete", err)
+}
+
+// DeleteForGood is Delete, and remembers the document: Add leaves it out until it is added
+// again on purpose or its text has changed.
+func (l *Library) DeleteForGood(ctx context.Context, space string, id percached.DocumentID) (Receipt, error) {
+	r, err := l.deleteDocument(ctx, space, id, true)
+	return r, fault.Wrap("ingest.DeleteForGood", err)
+}
+
+func (l *Library) deleteDocument(ctx context.Context, space string, id percached.DocumentID, remember bool) (Receipt, error) {
 	done, err := l.turns.space(ctx, space)
 	if err != nil {
-		return Receipt{}, fault.Wrap(op, err)
+		return Receipt{}, err
 	}
 	defer done()
 	d, err := l.Knowledge.Document(space, id)
 	if err != nil && fault.KindOf(err) != fault.Internal { // damaged documents can be forgotten too
-		return Receipt{}, fault.Wrap(op, err)
+		return Receipt{}, err
 	}
+	d.ID = id
 	p := &pending{Space: space, Document: id, Chunks: d.Chunks}
-	if err := l.note(p); err != nil {
-		return Receipt{}, fault.Wrap(op, err)
+	if err := l.noteDeletion(p, d, remember); err != nil {
+		return Receipt{}, err
 	}
+	defer l.signalDeletion()
 	r, err := l.deleteNoted(ctx, p)
 	// Not in forget, because CleanUp calls that and is a job itself. Also after an error:
 	// the next scan finds the remaining work.
 	if late := l.Jobs.Forget(space); err == nil {
 		err = late
 	}
-	return r, fault.Wrap(op, err)
+	return r, err
+}
+
+// noteDeletion writes the note of a document, and the memory of it if that is wanted. If
+// the deletion fails after that, the document exists, and its memory has no effect.
+func (l *Library) noteDeletion(p *pending, d percached.Document, remember bool) error {
+	if !remember {
+		return l.note(p)
+	}
+	memory, err := l.remember(p.Space, d)
+	if err != nil {
+		return err
+	}
+	return l.note(p, func(tx *kv.Tx) error { return tx.Set(l.rememberedKey(p.Space, p.Document), memory) })
 }
 
 // deleteNoted forgets the document of a note.
@@ -93,29 +118,26 @@ func (l *Library) deleteNoted(ctx context.Context, p *pending) (Receipt, error) 
 func (l *Library) DeleteSpace(ctx context.Context, space string) (Receipt, error) {
 	const op = "ingest.DeleteSpace"
 	defer l.turns.endAdds(space)()
-	r, noted, err := l.deleteSpace(ctx, space)
-	if noted {
-		r.CleanedUp = l.cleanUpElsewhere(ctx)
-	}
-	return r, fault.Wrap(op, err)
-}
-
-// deleteSpace also reports whether it wrote the note.
-func (l *Library) deleteSpace(ctx context.Context, space string) (r Receipt, noted bool, err error) {
 	done, err := l.turns.space(ctx, space)
 	if err != nil {
-		return r, false, err
+		return Receipt{}, fault.Wrap(op, err)
 	}
 	defer done()
 	if _, err := l.Knowledge.Space(space); err != nil {
-		return r, false, err
+		return Receipt{}, fault.Wrap(op, err)
 	}
 	p := &pending{Space: space, Whole: true}
 	if err := l.note(p); err != nil {
-		return r, false, err
+		return Receipt{}, fault.Wrap(op, err)
 	}
-	r, err = l.deleteNotedSpace(ctx, p)
-	return r, true, err
+	defer l.signalDeletion()
+	r, err := l.deleteNotedSpace(ctx, p)
+	if others, listed := l.Knowledge.Spaces(); listed == nil {
+		for _, s := range others { // its own jobs, which clean up, are deleted with it
+			l.Jobs.Changed(s.Name)
+		}
+	}
+	return r, fault.Wrap(op, err)
 }
 
 // deleteNotedSpace forgets the space of a note.
@@ -139,29 +161,6 @@ func (l *Library) deleteNotedSpace(ctx context.Context, p *pending) (Receipt, er
 		l.setBehind(p.Space, false)
 	}
 	return r, err
-}
-
-// lastCleanUp limits how long deleting the last space waits for the removal of its bytes.
-const lastCleanUp = 20 * time.Second
-
-// cleanUpElsewhere leaves a deleted space's bytes to idle work of other spaces, because
-// its own jobs were deleted with it. If there is no other space it removes them at once;
-// little remains to be copied then. It reports whether they are gone.
-func (l *Library) cleanUpElsewhere(ctx context.Context) bool {
-	spaces, err := l.Knowledge.Spaces()
-	for _, s := range spaces {
-		l.Jobs.Changed(s.Name)
-	}
-	if err != nil || len(spaces) > 0 {
-		return false // if the list is unreadable, the scheduler will notice
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastCleanUp)
-	defer cancel()
-	if err := l.CleanUp(ctx, nil); err != nil {
-		l.Logger.Warn("forgotten documents are still on disk", "kind", fault.KindOf(err), "error", err)
-		return false
-	}
-	return true
 }
 
 // FinishDeletion completes the deletion of a space before a new one of the same name is
@@ -267,6 +266,9 @@ func (l *Library) forgetSpace(ctx context.Context, space string) (r Receipt, err
 		if err := l.Facts.DropSpace(space); err != nil {
 			return r, err
 		}
+	}
+	if err := l.forgetRemembered(space); err != nil {
+		return r, err
 	}
 	return r, l.Jobs.DropSpace(space)
 }

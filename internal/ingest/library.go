@@ -3,6 +3,7 @@ package ingest
 import (
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/kv"
@@ -62,6 +63,9 @@ type Layers struct {
 	Jobs          jobs
 	Asker         asker
 	Logger        *slog.Logger
+	// Key is the folder's, for the marks of deleted documents. Now is time.Now if it is nil.
+	Key []byte
+	Now func() time.Time
 }
 
 // Library changes the layers. It is safe for concurrent use: one caller at a time changes
@@ -73,11 +77,16 @@ type Library struct {
 	mu sync.Mutex // guards behind
 	// behind holds the spaces whose layers failed to follow the knowledge bank.
 	behind map[string]bool
+	// deleted has an element if KeepClean does not know of the last deletion.
+	deleted chan struct{}
 }
 
 // New creates a library of these layers. Call Recover before anything else.
 func New(l Layers) *Library {
-	return &Library{Layers: l, turns: newTurns(), behind: map[string]bool{}}
+	if l.Now == nil {
+		l.Now = time.Now
+	}
+	return &Library{Layers: l, turns: newTurns(), behind: map[string]bool{}, deleted: make(chan struct{}, 1)}
 }
 
 // Behind reports whether the layers of some space failed to follow the knowledge bank.

@@ -38,13 +38,18 @@ func (p *pending) key() []byte {
 	return append(append([]byte("Fp"), id[:]...), p.Document[:]...)
 }
 
-// note writes a note.
-func (l *Library) note(p *pending) error {
+// note writes a note, and what also writes, in one transaction.
+func (l *Library) note(p *pending, also ...func(*kv.Tx) error) error {
 	b, err := json.Marshal(p)
 	if err != nil {
 		return fault.New(fault.Internal, "ingest: note", "%w", err)
 	}
 	return l.Meta.Update(func(tx *kv.Tx) error {
+		for _, write := range also {
+			if err := write(tx); err != nil {
+				return err
+			}
+		}
 		return tx.Set(p.key(), append([]byte{pendingVersion}, b...))
 	})
 }
@@ -131,6 +136,7 @@ func (l *Library) RemoveFromMeta(ctx context.Context, remove func() error) error
 	if err := l.deleteNotes(nil); err != nil {
 		return fault.Wrap(op, err)
 	}
+	defer l.signalDeletion()
 	return fault.Wrap(op, remove())
 }
 
@@ -145,6 +151,26 @@ func (l *Library) has(key []byte) (there bool, err error) {
 		return err
 	})
 	return there, err
+}
+
+// Unclean counts the deletions in a space whose bytes are still on disk. All spaces share
+// the files; an empty name counts for all of them. The last step cleans up after all
+// deletions together, and counts as one.
+func (l *Library) Unclean(space string) (n int, err error) {
+	const op = "ingest.Unclean"
+	notes, err := l.notes()
+	if err != nil {
+		return 0, fault.Wrap(op, err)
+	}
+	for _, p := range notes {
+		if space == "" || p.Space == space {
+			n++
+		}
+	}
+	if half, err := l.onlyMetaDirty(); err != nil || !half {
+		return n, fault.Wrap(op, err)
+	}
+	return max(n, 1), nil
 }
 
 // NeedsCleanUp reports whether bytes of forgotten documents are still on disk.

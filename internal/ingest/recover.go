@@ -22,7 +22,7 @@ func (l *Library) Recover(ctx context.Context, unclean bool) error {
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
-	var errs []error // an error in one space must not stop the others
+	errs := []error{l.dropForeign()} // an error in one space must not stop the others
 	for _, p := range notes {
 		errs = append(errs, l.finish(ctx, p))
 	}
@@ -76,15 +76,11 @@ func (l *Library) sweep(ctx context.Context, space string) error {
 }
 
 // CleanUp removes the bytes of forgotten documents from disk and completes failed
-// Deletes. It reads and writes everything stored, so a daemon runs it as idle work.
+// Deletes. It reads and writes everything stored. It begins anew when other changes wait,
+// except the last of several times.
 func (l *Library) CleanUp(ctx context.Context, progress func(done, total int64)) error {
 	const op = "ingest.CleanUp"
-	done, err := l.turns.exclusive(ctx)
-	if err != nil {
-		return fault.Wrap(op, err)
-	}
-	defer done()
-	return fault.Wrap(op, l.cleanUp(ctx, progress))
+	return fault.Wrap(op, l.turns.yielding(ctx, func(ctx context.Context) error { return l.cleanUp(ctx, progress) }))
 }
 
 // cleanUp is CleanUp without other changes.

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -17,6 +18,9 @@ type turns struct {
 
 	mu     sync.Mutex
 	spaces map[string]*spaceTurn
+	yields map[*context.CancelCauseFunc]struct{} // end the attempts of yielding
+	// waiting holds the callers of shared that wait; each closes its channel afterwards.
+	waiting map[chan struct{}]struct{}
 }
 
 // allTurns exceeds the number of concurrent changes.
@@ -31,7 +35,7 @@ type spaceTurn struct {
 }
 
 func newTurns() *turns {
-	return &turns{all: semaphore.NewWeighted(allTurns), spaces: map[string]*spaceTurn{}}
+	return &turns{all: semaphore.NewWeighted(allTurns), spaces: map[string]*spaceTurn{}, yields: map[*context.CancelCauseFunc]struct{}{}, waiting: map[chan struct{}]struct{}{}}
 }
 
 // turn returns the turn of a space; give it back with release. The caller holds mu.
@@ -80,7 +84,100 @@ func (t *turns) space(ctx context.Context, space string) (done func(), err error
 }
 
 // shared waits until nobody changes all spaces. Call done at the end.
-func (t *turns) shared(ctx context.Context) (done func(), err error) { return t.acquire(ctx, 1) }
+func (t *turns) shared(ctx context.Context) (done func(), err error) {
+	if t.all.TryAcquire(1) {
+		return func() { t.all.Release(1) }, nil
+	}
+	defer t.wait()()
+	return t.acquire(ctx, 1)
+}
+
+// wait registers a caller that waits, and ends the attempts of yielding. Call done when it
+// waits no longer.
+func (t *turns) wait() (done func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	over := make(chan struct{})
+	t.waiting[over] = struct{}{}
+	for end := range t.yields {
+		(*end)(errYield)
+	}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.waiting, over)
+		close(over)
+	}
+}
+
+// errYield ends an attempt because another caller waits.
+var errYield = errors.New("another change waits")
+
+// maxYields is how often yielding makes room. Then the others wait, so that it ends.
+const maxYields = 8
+
+// yielding calls do while no other caller changes anything. If others wait, it ends the
+// attempt, lets them go first, and calls do again.
+func (t *turns) yielding(ctx context.Context, do func(ctx context.Context) error) error {
+	for yields := 0; yields < maxYields; {
+		attempt, end := context.WithCancelCause(ctx)
+		others, left := t.registerYield(&end)
+		if len(others) > 0 { // they wait for an attempt that has ended
+			end(nil)
+			if err := awaitAll(ctx, others); err != nil {
+				return err
+			}
+			continue
+		}
+		err := t.alone(attempt, do)
+		left()
+		yielded := errors.Is(context.Cause(attempt), errYield)
+		end(nil)
+		if err == nil || !yielded || ctx.Err() != nil {
+			return err
+		}
+		yields++
+	}
+	return t.alone(ctx, do)
+}
+
+func awaitAll(ctx context.Context, others []chan struct{}) error {
+	for _, o := range others {
+		select {
+		case <-o:
+		case <-ctx.Done():
+			return fault.Wrap("ingest: another change is under way", ctx.Err())
+		}
+	}
+	return nil
+}
+
+// registerYield registers an attempt, so that callers that wait end it, or returns those
+// that wait already. A caller sees the attempt, or the attempt sees the caller.
+func (t *turns) registerYield(end *context.CancelCauseFunc) (others []chan struct{}, left func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for o := range t.waiting {
+		others = append(others, o)
+	}
+	if len(others) == 0 {
+		t.yields[end] = struct{}{}
+	}
+	return others, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.yields, end)
+	}
+}
+
+func (t *turns) alone(ctx context.Context, do func(ctx context.Context) error) error {
+	done, err := t.exclusive(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do(ctx)
+}
 
 // exclusive waits until no other caller changes anything. Call done at the end.
 func (t *turns) exclusive(ctx context.Context) (done func(), err error) {

@@ -290,6 +290,7 @@ func (n *Node) wireIdle(c Options, log *slog.Logger) error {
 	n.Library = ingest.New(ingest.Layers{
 		Meta: n.Meta, Tensors: n.Tensors, Knowledge: n.Knowledge, Index: n.Index, Bank: n.Bank, Tree: n.Tree,
 		History: n.History, Conversations: n.Conversations, Asker: n.Asker, Predictor: n.Predictor, Logger: log,
+		Key: n.Home.Key, Now: n.Now,
 	})
 	n.Memory = memory.New(memory.Options{DB: n.Meta, Knowledge: n.Knowledge, Store: n.storeDocument, Now: n.Now})
 	n.Library.Facts = n.Memory

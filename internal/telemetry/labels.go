@@ -43,7 +43,7 @@ var (
 	operations = []string{
 		"page", "pageFile", "health", "ready", "openapi", "metrics", "about", "getStatus", "events",
 		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace",
-		"upload", "uploadDocuments", "listUploads", "getUpload", "cancelUpload", "listDocuments", "getDocument", "deleteDocument",
+		"upload", "uploadDocuments", "listUploads", "getUpload", "cancelUpload", "listDocuments", "getDocument", "deleteDocument", "getDeletions",
 		"ask", "askStream", "complete", "completeStream", "listHistory", "clearHistory",
 		"listConversations", "createConversation", "getConversation", "addTurns", "deleteConversation",
 		"listFacts", "addFact", "getFact", "changeFact", "deleteFact",
