@@ -2751,9 +2751,9 @@ type UploadStatus struct {
 	// Chunks New chunks.
 	Chunks int `json:"chunks"`
 
-	// Deleted Documents that were left out because the user deleted them before.
-	Deleted int        `json:"deleted"`
-	Ended   *time.Time `json:"ended,omitempty"`
+	// DeletedBefore Documents that were left out because the user deleted them before.
+	DeletedBefore int        `json:"deleted_before"`
+	Ended         *time.Time `json:"ended,omitempty"`
 
 	// Error Why the whole upload failed.
 	Error *string `json:"error,omitempty"`
@@ -2875,6 +2875,9 @@ type PageLimit = int
 // SpacePath 1 to 64 characters of a-z, 0-9, dot, dash and underscore; the first is a letter or digit.
 type SpacePath = SpaceName
 
+// UploadAgain defines model for UploadAgain.
+type UploadAgain = bool
+
 // UploadWait defines model for UploadWait.
 type UploadWait = bool
 
@@ -2977,9 +2980,9 @@ type UploadParams struct {
 	// Wait Wait until processing ends.
 	Wait *UploadWait `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Again Add documents that the user deleted before. Without it they are left out and counted
-	// in `deleted`, until their text changes.
-	Again *bool `form:"again,omitempty" json:"again,omitempty"`
+	// Again Add documents that the user deleted before. Without it they are left out and counted in
+	// `deleted_before`, until their text changes.
+	Again *UploadAgain `form:"again,omitempty" json:"again,omitempty"`
 
 	// Name The file name, if the body is one file. The default is the name in Content-Disposition.
 	// Leave it out for JSON and `multipart/form-data`.
@@ -3068,19 +3071,9 @@ type UploadDocumentsParams struct {
 	// Wait Wait until processing ends.
 	Wait *UploadWait `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// IdempotencyKey A string that identifies this upload.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
-// UploadDocumentsMultipartBody defines parameters for UploadDocuments.
-type UploadDocumentsMultipartBody struct {
-	File []openapi_types.File `json:"file,omitempty"`
-}
-
-// UploadDocumentsParams defines parameters for UploadDocuments.
-type UploadDocumentsParams struct {
-	// Wait Wait until processing ends.
-	Wait *UploadWait `form:"wait,omitempty" json:"wait,omitempty"`
+	// Again Add documents that the user deleted before. Without it they are left out and counted in
+	// `deleted_before`, until their text changes.
+	Again *UploadAgain `form:"again,omitempty" json:"again,omitempty"`
 
 	// IdempotencyKey A string that identifies this upload.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
@@ -10147,6 +10140,18 @@ func NewUploadDocumentsRequestWithBody(server string, space SpacePath, params *U
 		if params.Wait != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait", *params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Again != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "again", *params.Again, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 

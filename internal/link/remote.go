@@ -144,7 +144,7 @@ func responseError(host string, status int, location string, err error) error {
 		advice = "the daemon does not answer to the name " + host + "; add it to the key hosts of the daemon"
 	}
 	if advice != "" {
-		p.Problem.Detail = &advice
+		p.Problem.Detail = advice
 	}
 	return err
 }
