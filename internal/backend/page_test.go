@@ -9,6 +9,7 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/conversation"
 	"github.com/percached/percached/internal/node/nodetest"
 )
 
@@ -28,6 +29,7 @@ func TestPages(t *testing.T) {
 	for i := range 5 {
 		given[api.Conversation](t)(b.AddTurns(ctx, api.NewTurns{OneConversation: one, NewTurnsBody: api.NewTurnsBody{Turns: []api.NewTurn{{Role: "user", Text: fmt.Sprint(i)}}}}))
 	}
+	<-f.Asker.Prepare(nodetest.Space, given[conversation.ID](t)(conversationID(talk.ID))) // its slices are stored
 	for name, list := range map[string]struct {
 		page     func(api.Page) (items []string, next string, err error)
 		backward bool // each page is before the one that names it

@@ -209,28 +209,38 @@ func TestMemoryTurns(t *testing.T) {
 		o := options(t, newBank("mail"))
 		o.Memory = 64 << 20 // one of them
 		in := open(t, dir, o)
-		left, on := 40<<20, make(chan struct{})
-		first := &endless{loud{Reader: strings.NewReader(large)}, readFunc(func(p []byte) (int, error) {
-			<-on
-			if left -= len(p); left < 0 {
-				return 0, io.EOF
-			}
-			return len(p), nil
-		})}
-		var order []string
-		var all sync.WaitGroup
+		var order []string // as they were read to their ends
 		var mu sync.Mutex
-		accept := func(name string, body io.Reader) {
-			if _, err := in.Accept(t.Context(), "mail", "", func(take inbox.Take) error { return take(name, body) }); err != nil {
-				t.Error(err)
-			}
+		ends := func(name string) {
 			mu.Lock()
 			defer mu.Unlock()
 			order = append(order, name)
 		}
+		left, on := 40<<20, make(chan struct{})
+		first := &endless{loud{Reader: strings.NewReader(large)}, readFunc(func(p []byte) (int, error) {
+			<-on
+			if left -= len(p); left < 0 {
+				ends("long.txt")
+				return 0, io.EOF
+			}
+			return len(p), nil
+		})}
+		rest := strings.NewReader(large)
+		second := readFunc(func(p []byte) (int, error) {
+			if rest.Len() == 0 {
+				ends("short.txt")
+			}
+			return rest.Read(p)
+		})
+		var all sync.WaitGroup
+		accept := func(name string, body io.Reader) {
+			if _, err := in.Accept(t.Context(), "mail", "", func(take inbox.Take) error { return take(name, body) }); err != nil {
+				t.Error(err)
+			}
+		}
 		all.Go(func() { accept("long.txt", first) })
 		synctest.Wait()
-		all.Go(func() { accept("short.txt", &loud{Reader: strings.NewReader(large)}) })
+		all.Go(func() { accept("short.txt", &loud{Reader: second}) })
 		synctest.Wait()
 		close(on)
 		all.Wait()
