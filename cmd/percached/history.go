@@ -25,7 +25,7 @@ func historyList(dial dialer) *cobra.Command {
 			}
 			return c.printJSON(all, func(p *cmdline.Printer) {
 				for _, q := range all.Questions {
-					p.Line("%s  %-23s  %9.1f ms  %q", timeText(q.Asked), outcomeText(q.Outcome), q.TookMs, q.Question)
+					p.Line("%s  %-23s  %9.1f ms  %q", timeText(q.Asked), q.Outcome.Text(), q.TookMs, q.Question)
 				}
 			})
 		},

@@ -2,8 +2,6 @@ package main
 
 import (
 	"time"
-
-	"github.com/percached/percached/api/client"
 )
 
 // timeText is a time for people, in the zone of this machine. JSON has UTC.
@@ -27,18 +25,3 @@ func dateText(t *time.Time) string {
 
 // dayOnly says that a document names a day without an hour, which is the same day everywhere.
 func dayOnly(t time.Time) bool { return t.Equal(t.UTC().Truncate(24 * time.Hour)) }
-
-// outcomeText says how an answer was made, for people. JSON has the outcome itself.
-func outcomeText(o client.Outcome) string {
-	switch o {
-	case client.OutcomeAnswerHit:
-		return "stored answer"
-	case client.OutcomeVerifiedHit:
-		return "confirmed stored answer"
-	case client.OutcomeTensorHit:
-		return "used stored text"
-	case client.OutcomeMiss:
-		return "computed"
-	}
-	return string(o)
-}

@@ -55,13 +55,13 @@ func (r *Report) Table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	p := &cmdline.Printer{W: t}
 	p.Line("")
-	p.Line("step\tquestion\ttime\toutcome\ttokens reused\tanswer")
+	p.Line("step\tquestion\ttime\thow\ttokens reused\tanswer")
 	for _, q := range r.Questions {
 		tokens := "no prompt"
 		if q.Prompt > 0 {
 			tokens = fmt.Sprintf("%d of %d", q.Reused, q.Prompt)
 		}
-		p.Line("%s\t%s\t%.1f ms\t%s\t%s\t%s", q.Step, q.Question, q.Ms, q.Outcome, tokens, shorten(q.Answer))
+		p.Line("%s\t%s\t%.1f ms\t%s\t%s\t%s", q.Step, q.Question, q.Ms, client.Outcome(q.Outcome).Text(), tokens, shorten(q.Answer))
 	}
 	if p.Err == nil {
 		p.Err = t.Flush()

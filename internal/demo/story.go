@@ -94,7 +94,7 @@ func (s *story) ask(ctx context.Context, step string, q client.Question) (*clien
 	}
 	s.report.Questions = append(s.report.Questions, row)
 	s.say("  %s", q.Question)
-	s.say("  %s (%s, %.1f ms)", shorten(row.Answer), row.Outcome, row.Ms)
+	s.say("  %s (%s, %.1f ms)", shorten(row.Answer), a.Outcome.Text(), row.Ms)
 	return a, nil
 }
 
