@@ -351,7 +351,7 @@ func (a *addRun) printReport() error {
 		}
 		p.Line("%d added, %d unchanged, %d replaced, %s%d failed; %d new chunks in %.1f s", r.Added, r.Unchanged, r.Replaced, deleted, r.Failed, r.Chunks, r.Seconds)
 		if r.DeletedBefore > 0 {
-			p.Line("%s left out, because you deleted them; --again adds them.", countOf(r.DeletedBefore, "document"))
+			p.Line("%s left out because you deleted them; --again adds them.", countOf(r.DeletedBefore, "document"))
 		}
 	})
 	if err == nil && r.Failed > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,9 @@ func (c *session) cleanUp(wait bool) *bool {
 func countOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
@@ -220,10 +224,29 @@ func addReceipts(a, b client.Receipt) client.Receipt {
 // receipt prints what was deleted.
 func (c *session) receipt(r client.Receipt) error {
 	return c.printJSON(r, func(p *cmdline.Printer) {
-		p.Line("deleted: %d documents, %d chunks, %d vectors, %d indexed chunks, %d slices (%d bytes), %d stored answers, %d questions of the history, %d summaries, %d predicted questions, %d turns of conversations",
-			r.Documents, r.Chunks, r.Vectors, r.Indexed, r.Slices, r.SliceBytes, r.Entries, r.History, r.Summaries, r.Predictions, r.Turns)
+		p.Line("deleted: %s", receiptText(r))
 		c.bytesLine(p, r.CleanedUp)
 	})
+}
+
+// receiptText counts what a person knows of. JSON has all counts.
+func receiptText(r client.Receipt) string {
+	var parts []string
+	for _, one := range []struct {
+		n    int
+		noun string
+	}{
+		{r.Documents, "document"}, {r.Entries, "stored answer"}, {r.History, "asked question"},
+		{r.Predictions, "predicted question"}, {r.Summaries, "summary"}, {r.Turns, "message"},
+	} {
+		if one.n > 0 {
+			parts = append(parts, countOf(one.n, one.noun))
+		}
+	}
+	if r.SliceBytes > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f MB of tensors", float64(r.SliceBytes)/1e6))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "no documents")
 }
 
 // bytesLine says what happens to the bytes of deleted data.

@@ -89,7 +89,7 @@ questions; percached qa delete deletes those.`,
 				return err
 			}
 			return c.printBody(r.Body, func(p *cmdline.Printer) {
-				p.Line("deleted: %d questions", r.JSON200.Removed)
+				p.Line("deleted: %s", countOf(r.JSON200.Removed, "question"))
 				c.bytesLine(p, r.JSON200.CleanedUp)
 				p.Line("Stored answers keep their questions; percached qa list shows them.")
 			})
