@@ -29,10 +29,17 @@ type event struct{ name, data string }
 // nextEvent reads the next event of a stream, and returns false at its end.
 func nextEvent(t *testing.T, r *bufio.Reader) (e event, ok bool) {
 	t.Helper()
+	_, e, ok = nextNumbered(t, r)
+	return e, ok
+}
+
+// nextNumbered reads the next event of a stream with its id.
+func nextNumbered(t *testing.T, r *bufio.Reader) (id string, e event, ok bool) {
+	t.Helper()
 	for {
 		line, err := r.ReadString('\n')
 		if err == io.EOF {
-			return e, false
+			return id, e, false
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +47,9 @@ func nextEvent(t *testing.T, r *bufio.Reader) (e event, ok bool) {
 		line = strings.TrimSuffix(line, "\n")
 		switch key, value, _ := strings.Cut(line, ": "); {
 		case line == "":
-			return e, true
+			return id, e, true
+		case key == "id":
+			id = value
 		case key == "event":
 			e.name = value
 		case key == "data":

@@ -42,7 +42,7 @@ func (w *world) streamed(r *http.Response, err error, gone func()) *stream {
 func (w *world) listen(ctx context.Context) *stream {
 	w.Helper()
 	ctx, gone := context.WithCancel(ctx)
-	r, err := w.all.Events(ctx)
+	r, err := w.all.Events(ctx, nil)
 	return w.streamed(r, err, gone)
 }
 
