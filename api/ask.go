@@ -49,12 +49,18 @@ func (s *Server) askStream(w http.ResponseWriter, r *http.Request) error {
 	defer stop()
 	var held *Stage // the first stage is held back, so that a question refused after it still gets its own status
 	// If the client is gone, stop the work.
-	send := func(event string, v any) {
-		first := held
-		held = nil
-		if first != nil && out.send("stage", *first) != nil || out.send(event, v) != nil {
+	send := func(event string, v any) error {
+		var err error
+		if held != nil {
+			err, held = out.send("stage", *held), nil
+		}
+		if err == nil {
+			err = out.send(event, v)
+		}
+		if err != nil {
 			stop()
 		}
+		return err
 	}
 	begun := false
 	a, err := s.answer(ctx, asked, Listener{
@@ -63,16 +69,15 @@ func (s *Server) askStream(w http.ResponseWriter, r *http.Request) error {
 				begun, held = true, &st
 				return
 			}
-			send("stage", st)
+			_ = send("stage", st)
 		},
-		Token:    func(text string) { send("token", token{text}) },
-		Citation: func(c Citation) { send("citation", c) },
+		Token:    func(text string) { _ = send("token", token{text}) },
+		Citation: func(c Citation) { _ = send("citation", c) },
 	})
 	if err != nil {
 		return out.fail(err)
 	}
-	send("done", a)
-	return ctx.Err()
+	return send("done", a) // a client that leaves after it has the whole answer
 }
 
 // askRequest reads a question.

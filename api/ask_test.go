@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,10 +30,17 @@ type event struct{ name, data string }
 // nextEvent reads the next event of a stream, and returns false at its end.
 func nextEvent(t *testing.T, r *bufio.Reader) (e event, ok bool) {
 	t.Helper()
+	_, e, ok = nextNumbered(t, r)
+	return e, ok
+}
+
+// nextNumbered reads the next event of a stream with its id.
+func nextNumbered(t *testing.T, r *bufio.Reader) (id string, e event, ok bool) {
+	t.Helper()
 	for {
 		line, err := r.ReadString('\n')
 		if err == io.EOF {
-			return e, false
+			return id, e, false
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +48,9 @@ func nextEvent(t *testing.T, r *bufio.Reader) (e event, ok bool) {
 		line = strings.TrimSuffix(line, "\n")
 		switch key, value, _ := strings.Cut(line, ": "); {
 		case line == "":
-			return e, true
+			return id, e, true
+		case key == "id":
+			id = value
 		case key == "event":
 			e.name = value
 		case key == "data":
@@ -188,6 +198,57 @@ func TestClientGone(t *testing.T) {
 				t.Errorf("status %d in the log", s)
 			}
 		})
+	}
+}
+
+// leavesAfter is a response whose client disconnects when it has received a text.
+type leavesAfter struct {
+	*httptest.ResponseRecorder
+	text  string
+	leave func()
+}
+
+func (w leavesAfter) Write(p []byte) (int, error) {
+	n, err := w.ResponseRecorder.Write(p)
+	if strings.Contains(w.Body.String(), w.text) {
+		w.leave()
+	}
+	return n, err
+}
+
+// A client may disconnect as soon as it has the whole answer: the log has the status that was sent.
+func TestClientGoneAtTheEnd(t *testing.T) {
+	for _, tt := range []struct{ what, body, accept, end string }{
+		{askMail, when, jsonType, `"answer":"Monday"`},
+		{askMail, when, eventsType, "event: done"},
+		{"POST /v1/spaces/mail/complete", `{"before":"on "}`, eventsType, "event: done"},
+		{"POST /v1/chat/completions", `{"model":"mail","stream":true,"messages":[{"role":"user","content":"when?"}]}`, "", "[DONE]"},
+		{"POST /v1/responses", `{"model":"mail","stream":true,"input":"when?"}`, "", "event: response.completed"},
+	} {
+		status := 0
+		s := newServer(t, Backend{
+			Ask: func(_ context.Context, _ AskRequest, l Listener) (Answer, error) {
+				if l.Token != nil {
+					l.Token("Monday")
+				}
+				return Answer{Answer: "Monday", Grounds: Grounds{Grounded: true}}, nil
+			},
+			Complete: func(_ context.Context, _ TypingRequest, emit func(string) error) (Completion, error) {
+				return Completion{Candidates: []Candidate{{Text: "Monday"}}}, emit("Monday")
+			},
+		}, func(o *Options) { o.Observer.Request = func(_ string, s int, _ time.Duration) { status = s } })
+		ctx, leave := context.WithCancel(t.Context())
+		method, path, _ := strings.Cut(tt.what, " ")
+		r := httptest.NewRequestWithContext(ctx, method, "http://localhost"+path, strings.NewReader(tt.body))
+		r.Header.Set("Authorization", "Bearer "+adminToken)
+		r.Header.Set("Content-Type", jsonType)
+		r.Header.Set("Accept", tt.accept)
+		w := leavesAfter{httptest.NewRecorder(), tt.end, leave}
+		s.ServeHTTP(w, r)
+		if ctx.Err() == nil || status != 200 {
+			t.Errorf("%s, %s: status %d in the log: %s", tt.what, tt.accept, status, w.Body)
+		}
+		leave()
 	}
 }
 

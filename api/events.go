@@ -1,9 +1,11 @@
 package api
 
 import (
-	"encoding/json"
-	"errors"
+	"crypto/rand"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -11,41 +13,38 @@ import (
 // recheckEvery is how often the server checks that a subscriber's token is still valid.
 const recheckEvery = time.Second
 
-// events streams events to a subscriber while its token is valid.
+// events streams events to a subscriber while its token is valid. A client that names the last
+// event it received gets those after it.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
 	}
 	grant := grantOf(r.Context())
-	l := s.Events.subscribe(grant)
+	l, position := s.Events.subscribe(grant, r.Header.Get("Last-Event-ID"))
 	defer s.Events.unsubscribe(l)
 	out := newEventStream(w, r)
 	defer out.close()
-	if err := out.comment(); err != nil { // shows the client that the stream is open
+	if err := out.open(position); err != nil {
 		return err
 	}
 	secret, _ := bearer(r)
 	recheck := time.NewTicker(min(recheckEvery, s.Heartbeat))
 	defer recheck.Stop()
 	for {
-		var events []Event
-		var missed int
+		var events []numberedEvent
 		var ended bool
 		select {
 		case <-r.Context().Done():
 			return r.Context().Err()
 		case <-recheck.C:
 		case <-l.more:
-			events, missed, ended = s.Events.takeEvents(l)
+			events, ended = s.Events.takeEvents(l, s.Now())
 		}
 		if now, ok := s.Authorize(secret); !ok || now != grant {
 			return nil // the token was revoked or changed
 		}
-		if missed > 0 {
-			events = append(events, Event{Type: EventLost, At: s.Now(), Data: map[string]any{"missed": missed}})
-		}
 		for _, e := range events {
-			if err := out.send(e.Type, e); err != nil {
+			if err := out.sendNumbered(e); err != nil {
 				return err
 			}
 		}
@@ -74,47 +73,90 @@ const (
 	EventForgotten = "forgotten" // documents were deleted: the receipt's counts
 	EventChanged   = "changed"   // idle work changed the answer of a question that a user had asked: entry
 	EventSettings  = "settings"  // settings of a space or of the daemon changed: keys
-	EventLost      = "lost"      // the subscriber was too slow: how many events it missed
+	EventLost      = "lost"      // events are not kept any more: how many the subscriber missed, if known
 )
 
-// backlog is how many events are queued for a slow subscriber.
-const backlog = 256
+// keptEvents is how many events are kept for a stream that is slow or broken.
+const keptEvents = 1000
 
 // EventBus sends events to subscribers. The zero value is ready to use.
 type EventBus struct {
 	mu          sync.Mutex
+	journals    map[string]*journal // by the space of the grants; "" for all spaces
 	subscribers map[*subscriber]bool
 	closed      bool
 }
 
-// subscriber is one open stream and the events queued for it.
+// journal holds the latest of the events that the tokens of one space may see, or those of all
+// spaces. It numbers only these, so its ids say nothing about other spaces. It begins with its
+// first subscriber. EventBus.mu guards it.
+type journal struct {
+	name   string // random: the ids of other journals and of an earlier daemon are unknown in it
+	count  int    // events since it began
+	latest []Event
+}
+
+func (j *journal) add(e Event) {
+	j.count++
+	if len(j.latest) == keptEvents {
+		j.latest = slices.Delete(j.latest, 0, 1)
+	}
+	j.latest = append(j.latest, e)
+}
+
+// oldest is the position before the first event that is kept.
+func (j *journal) oldest() int { return j.count - len(j.latest) }
+
+// idAt returns the id of the event that leads to a position.
+func (j *journal) idAt(position int) string { return j.name + "-" + strconv.Itoa(position) }
+
+// positionOf returns the position after the event with an id, and false if the id is unknown.
+func (j *journal) positionOf(id string) (int, bool) {
+	number, ok := strings.CutPrefix(id, j.name+"-")
+	position, err := strconv.Atoi(number)
+	return position, ok && err == nil && 0 <= position && position <= j.count
+}
+
+// numberedEvent is an event with its id in a stream.
+type numberedEvent struct {
+	id string
+	Event
+}
+
+// subscriber is one open stream. EventBus.mu guards position and unknown.
 type subscriber struct {
-	grant  Grant
-	queue  []Event // EventBus.mu guards queue, missed and ended
-	missed int
-	ended  bool
-	more   chan struct{} // holds a value while events are queued
+	journal  *journal
+	position int           // how many events of the journal it has received or missed
+	unknown  bool          // it named an unknown event, so it may have missed any number
+	more     chan struct{} // holds a value while there is something to take
 }
 
 // Publish sends an event to all subscribers that may see it. It does not block.
 func (h *EventBus) Publish(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for l := range h.subscribers {
-		if !l.grant.sees(e.Space) {
+	for space, j := range h.journals {
+		g := Grant{Space: space}
+		if !g.sees(e.Space) {
 			continue
 		}
-		redacted, ok := l.grant.redactEvent(e)
-		switch {
-		case !ok:
-			continue
-		case len(l.queue) >= backlog:
-			l.missed++
-		default:
-			l.queue = append(l.queue, redacted)
+		if redacted, ok := g.redactEvent(e); ok {
+			j.add(redacted)
 		}
-		l.signal()
 	}
+	for l := range h.subscribers {
+		if l.position < l.journal.count {
+			l.signal()
+		}
+	}
+}
+
+// Forget forgets the events kept for a space's tokens. A deleted space's tokens are revoked
+// before; those of a new space of the same name must not receive its events.
+func (h *EventBus) Forget(space string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.journals, space)
 }
 
 // Close ends all streams, including those opened later.
@@ -123,7 +165,6 @@ func (h *EventBus) Close() {
 	defer h.mu.Unlock()
 	h.closed = true
 	for l := range h.subscribers {
-		l.ended = true
 		l.signal()
 	}
 }
@@ -135,19 +176,35 @@ func (h *EventBus) Subscribers() int {
 	return len(h.subscribers)
 }
 
-// subscribe adds a subscriber that receives the events its grant may see.
-func (h *EventBus) subscribe(g Grant) *subscriber {
+// subscribe adds a subscriber that receives the events its grant may see after the one with the
+// id last, or the coming ones if last is empty. It also returns the id of the position where it
+// begins, which is empty if last is unknown.
+func (h *EventBus) subscribe(g Grant, last string) (l *subscriber, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := &subscriber{grant: g, ended: h.closed, more: make(chan struct{}, 1)}
-	if h.subscribers == nil {
-		h.subscribers = map[*subscriber]bool{}
+	j := h.journals[g.Space]
+	if j == nil {
+		j = &journal{name: rand.Text()}
+		if h.journals == nil {
+			h.journals, h.subscribers = map[string]*journal{}, map[*subscriber]bool{}
+		}
+		h.journals[g.Space] = j
 	}
+	l = &subscriber{journal: j, position: j.count, more: make(chan struct{}, 1)}
 	h.subscribers[l] = true
-	if l.ended {
+	if last != "" {
+		position, known := j.positionOf(last)
+		if l.unknown = !known; known {
+			l.position = position
+		}
+	}
+	if l.unknown || l.position < j.count || h.closed {
 		l.signal()
 	}
-	return l
+	if l.unknown {
+		return l, ""
+	}
+	return l, j.idAt(l.position)
 }
 
 func (h *EventBus) unsubscribe(l *subscriber) {
@@ -156,118 +213,32 @@ func (h *EventBus) unsubscribe(l *subscriber) {
 	delete(h.subscribers, l)
 }
 
-// takeEvents empties a subscriber's queue. It also returns how many events were dropped, and
-// whether the bus is closed.
-func (h *EventBus) takeEvents(l *subscriber) (events []Event, missed int, ended bool) {
+// takeEvents returns the events that a subscriber has not received, and whether the bus is
+// closed. If some are not kept any more, the first event says so.
+func (h *EventBus) takeEvents(l *subscriber, now time.Time) (events []numberedEvent, ended bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	events, missed = l.queue, l.missed
-	l.queue, l.missed = nil, 0
-	return events, missed, l.ended
+	j := l.journal
+	if oldest := j.oldest(); l.unknown || l.position < oldest {
+		lost := Event{Type: EventLost, At: now}
+		if !l.unknown {
+			lost.Data = map[string]any{"missed": oldest - l.position}
+			l.position = oldest
+		}
+		l.unknown = false
+		events = append(events, numberedEvent{j.idAt(l.position), lost})
+	}
+	for _, e := range j.latest[l.position-j.oldest():] {
+		l.position++
+		events = append(events, numberedEvent{j.idAt(l.position), e})
+	}
+	return events, h.closed
 }
 
-// signal marks that the queue holds events.
+// signal marks that there is something to take.
 func (l *subscriber) signal() {
 	select {
 	case l.more <- struct{}{}:
 	default:
 	}
-}
-
-// eventStream is a response of server-sent events. The status is sent with the first event;
-// until then a handler can fail with a status of its own. Its methods are safe for concurrent
-// use.
-type eventStream struct {
-	w         *http.ResponseController
-	x         *exchange
-	heartbeat time.Duration
-
-	mu    sync.Mutex
-	to    http.ResponseWriter
-	beat  *time.Timer
-	begun bool
-	ended bool
-	err   error
-}
-
-// newEventStream makes a stream. The handler must close it before it returns.
-func newEventStream(w http.ResponseWriter, r *http.Request) *eventStream {
-	x := exchangeOf(r.Context())
-	s := &eventStream{w: http.NewResponseController(w), x: x, heartbeat: x.options.Heartbeat, to: w}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.beat = time.AfterFunc(s.heartbeat, func() { _ = s.comment() })
-	return s
-}
-
-// send sends v as one line of JSON. An empty name makes an event without a name, as OpenAI
-// sends them.
-func (s *eventStream) send(event string, v any) error {
-	text, err := json.Marshal(withEmptyLists(v))
-	if err != nil {
-		return err
-	}
-	return s.raw(event, string(text))
-}
-
-// raw sends one line of text.
-func (s *eventStream) raw(event, line string) error {
-	text := "data: " + line + "\n\n"
-	if event != "" {
-		text = "event: " + event + "\n" + text
-	}
-	return s.write(text)
-}
-
-// comment sends a line that clients ignore. It shows each side that the other is connected.
-func (s *eventStream) comment() error { return s.write(":\n\n") }
-
-func (s *eventStream) write(text string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil || s.ended {
-		return s.err
-	}
-	if !s.begun {
-		s.begun = true
-		s.to.Header().Set("Content-Type", "text/event-stream")
-		s.to.Header().Set("X-Accel-Buffering", "no") // nginx must not buffer events
-		s.to.WriteHeader(http.StatusOK)
-	}
-	_, err := s.to.Write([]byte(text))
-	if err == nil {
-		err = s.w.Flush()
-	}
-	if err != nil {
-		s.err = errClientGone
-		return s.err
-	}
-	s.beat.Reset(s.heartbeat)
-	return nil
-}
-
-// fail ends the stream with an error. If nothing was sent yet, it returns the error, and the
-// handler fails with it; otherwise it sends an error event.
-func (s *eventStream) fail(err error) error {
-	s.mu.Lock()
-	begun := s.begun
-	s.mu.Unlock()
-	if !begun || errors.Is(err, errClientGone) {
-		return err
-	}
-	name, _, _ := problemFor(err)
-	s.x.noteProblem(name, err)
-	event := "error"
-	if forOpenAI(s.x.path) {
-		event = "" // OpenAI's clients read the field error of unnamed events
-	}
-	return s.send(event, s.x.problemOf(err))
-}
-
-// close ends the stream; later writes are dropped.
-func (s *eventStream) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended = true
-	s.beat.Stop()
 }

@@ -4,10 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,12 +19,23 @@ func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
 // listenTo opens an event stream and waits until it is subscribed.
 func listenTo(t *testing.T, srv *httptest.Server, token string) (*bufio.Reader, func()) {
 	t.Helper()
+	in, _, end := resume(t, srv, token, "")
+	return in, end
+}
+
+// resume opens an event stream after the event with an id. It returns the id with which the stream
+// begins.
+func resume(t *testing.T, srv *httptest.Server, token, last string) (in *bufio.Reader, id string, end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/v1/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
+	if last != "" {
+		r.Header.Set("Last-Event-ID", last)
+	}
 	resp, err := srv.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -33,11 +43,12 @@ func listenTo(t *testing.T, srv *httptest.Server, token string) (*bufio.Reader, 
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("status %d", resp.StatusCode)
 	}
-	in := bufio.NewReader(resp.Body)
-	if e, ok := nextEvent(t, in); !ok || e != (event{}) {
+	in = bufio.NewReader(resp.Body)
+	id, e, ok := nextNumbered(t, in)
+	if !ok || e != (event{}) {
 		t.Fatalf("it begins with %+v", e)
 	}
-	return in, func() { cancel(); resp.Body.Close() }
+	return in, id, func() { cancel(); resp.Body.Close() }
 }
 
 // Each subscriber receives the events that its token may see, in order.
@@ -81,7 +92,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("behind the end: %+v", e)
 		}
 	}
-	if _, text := send(t, srv, "GET /v1/events", ""); text != ":\n\n" {
+	if _, text := send(t, srv, "GET /v1/events", ""); !strings.HasPrefix(text, ":\nid: ") || strings.Count(text, "\n") != 3 {
 		t.Errorf("who comes later hears %q", text)
 	}
 }
@@ -130,104 +141,5 @@ func TestRevokedListener(t *testing.T) {
 	bus.Publish(Event{Type: EventAnswer, Space: "mail"})
 	if e, ok := nextEvent(t, in); ok {
 		t.Errorf("it hears %+v", e)
-	}
-}
-
-// Publish does not block: events beyond the backlog are counted, and the slow subscriber
-// receives the count.
-func TestHubSlowListener(t *testing.T) {
-	var h EventBus
-	h.Publish(Event{}) // nobody listens
-	l := h.subscribe(Grant{Space: "mail", Role: RoleAsk})
-	for i := range backlog + 7 {
-		h.Publish(Event{Type: fmt.Sprint(i), Space: "mail"})
-		h.Publish(Event{Space: "other"})
-	}
-	<-l.more
-	heard, missed, ended := h.takeEvents(l)
-	if len(heard) != backlog || heard[0].Type != "0" || missed != 7 || ended {
-		t.Errorf("%d heard, %d missed, ended %v", len(heard), missed, ended)
-	}
-	h.Publish(Event{Space: "mail"})
-	if heard, missed, _ := h.takeEvents(l); len(heard) != 1 || missed != 0 {
-		t.Errorf("then %d heard, %d missed", len(heard), missed)
-	}
-	h.unsubscribe(l)
-	h.Publish(Event{Space: "mail"})
-	if heard, _, _ := h.takeEvents(l); len(heard) != 0 {
-		t.Error("it hears what comes when it has left")
-	}
-}
-
-// A slow subscriber of the daemon receives the event lost.
-func TestLostEvent(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	bus := &EventBus{}
-	first, fall := make(chan bool), make(chan bool)
-	var once sync.Once
-	srv := testServer(t, Backend{}, func(o *Options) {
-		o.Events, o.Now = bus, func() time.Time { return now }
-		o.Authorize = func(s string) (Grant, bool) {
-			select {
-			case <-first: // the stream was opened: it looks at its token again
-				once.Do(func() { <-fall })
-			default:
-			}
-			return authorize(s)
-		}
-	})
-	in, end := listenTo(t, srv, askToken)
-	defer end()
-	close(first)
-	bus.Publish(Event{Type: EventJob})
-	// It took that one, or has not looked yet: nothing more is taken until it falls.
-	for range 2*backlog + 1 {
-		bus.Publish(Event{Type: EventStored})
-	}
-	close(fall)
-	heard := 0
-	for {
-		e, _ := nextEvent(t, in)
-		if e.name != EventLost {
-			heard++
-			continue
-		}
-		var lost Event
-		if err := json.Unmarshal([]byte(e.data), &lost); err != nil {
-			t.Fatal(err)
-		}
-		if missed := lost.Data["missed"].(float64); int(missed) == 0 || !lost.At.Equal(now) {
-			t.Errorf("lost: %+v", lost)
-		}
-		if heard < backlog {
-			t.Errorf("%d heard", heard)
-		}
-		return
-	}
-}
-
-// Concurrent publish, subscribe and unsubscribe are safe.
-func TestHubTogether(t *testing.T) {
-	var h EventBus
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for range 200 {
-				l := h.subscribe(Grant{Role: RoleAsk})
-				h.Publish(Event{Type: EventJob})
-				<-l.more
-				if heard, _, ended := h.takeEvents(l); len(heard) == 0 && !ended {
-					t.Error("its own event was not heard")
-				}
-				h.unsubscribe(l)
-			}
-			if i == 0 {
-				h.Close()
-			}
-		})
-	}
-	all.Wait()
-	if len(h.subscribers) != 0 {
-		t.Errorf("%d listeners are left", len(h.subscribers))
 	}
 }

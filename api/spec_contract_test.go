@@ -122,6 +122,7 @@ func (c contract) events(content *openapi3.MediaType, stream string) error {
 				name = value
 			case "data":
 				data = value
+			case "id":
 			default:
 				return fmt.Errorf("an event has the line %q", line)
 			}

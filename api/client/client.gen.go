@@ -1375,7 +1375,7 @@ type Event struct {
 	// | `forgotten` | documents were deleted | the counts of the receipt |
 	// | `changed` | background work changed the answer of a question that a user had asked | id of the entry |
 	// | `settings` | settings of a space or of the daemon changed | keys |
-	// | `lost` | the client was too slow | number of missed events |
+	// | `lost` | the client missed events that are not kept any more | `missed`: how many; absent if percached was restarted |
 	Type EventType `json:"type"`
 }
 
@@ -1390,7 +1390,7 @@ type Event struct {
 // | `forgotten` | documents were deleted | the counts of the receipt |
 // | `changed` | background work changed the answer of a question that a user had asked | id of the entry |
 // | `settings` | settings of a space or of the daemon changed | keys |
-// | `lost` | the client was too slow | number of missed events |
+// | `lost` | the client missed events that are not kept any more | `missed`: how many; absent if percached was restarted |
 type EventType string
 
 // Evidence A chunk in the prompt of an answer, with its version.
@@ -2866,6 +2866,9 @@ type EntryPath = EntryID
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
 
+// LastEventID defines model for LastEventID.
+type LastEventID = string
+
 // PageAfter defines model for PageAfter.
 type PageAfter = string
 
@@ -2880,6 +2883,12 @@ type UploadAgain = bool
 
 // UploadWait defines model for UploadWait.
 type UploadWait = bool
+
+// EventsParams defines parameters for Events.
+type EventsParams struct {
+	// LastEventID The `id` of the last event that the client received. An unknown one counts as lost.
+	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
+}
 
 // DrainIdleParams defines parameters for DrainIdle.
 type DrainIdleParams struct {
@@ -3839,7 +3848,8 @@ type ClientInterface interface {
 	// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 	//
 	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
-	// a `ChatChunk`, and the last is `[DONE]`.
+	// a `ChatChunk`, and the last is `[DONE]`. It cannot be resumed: after a broken connection, send
+	// the request again; a stored answer is returned at once.
 	//
 	// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
 	// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
@@ -3878,7 +3888,8 @@ type ClientInterface interface {
 	// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 	//
 	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
-	// a `ChatChunk`, and the last is `[DONE]`.
+	// a `ChatChunk`, and the last is `[DONE]`. It cannot be resumed: after a broken connection, send
+	// the request again; a stored answer is returned at once.
 	//
 	// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
 	// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
@@ -3963,8 +3974,14 @@ type ClientInterface interface {
 	// An endless stream of server-sent events: answers, stored and evicted tensors, background
 	// work, uploads. Each event has its type as `event:` and one line of JSON as `data:`. Events
 	// contain no text of documents or questions. After 15 seconds of silence the server sends a
-	// line that begins with a colon. A slow reader misses events and receives `lost` with their
-	// number.
+	// line that begins with a colon.
+	//
+	// Each event has an `id:`. A client that reconnects sends the last one as `Last-Event-ID` and
+	// receives the events that it missed, in order. The stream begins with an `id:` without data, for
+	// a client whose connection breaks before the first event. percached keeps the latest 1000
+	// events of a stream in memory. If it does not keep all that a client missed, because the client
+	// was away too long or too slow, or percached was restarted, the first event is `lost`: read
+	// again what you show. Ids are opaque, and valid for all tokens of the same space.
 	//
 	// A token for one space receives that space's events only. It receives no `evicted` and no
 	// preempted `job`, and `ms` and `seconds` are rounded down to a power of two seconds, because
@@ -3972,7 +3989,7 @@ type ClientInterface interface {
 	// Token: ask, for any space.
 	//
 	// Corresponds with GET /v1/events (the `Events` operationId).
-	Events(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	Events(ctx context.Context, params *EventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetIdle Get the state of background work
 	//
@@ -4088,7 +4105,7 @@ type ClientInterface interface {
 	// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
 	// messages of a conversation of which the last is the question; `instructions` count as a system
 	// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
-	// with `response.completed` or `response.incomplete`.
+	// with `response.completed` or `response.incomplete`. It cannot be resumed: send the request again.
 	//
 	// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
 	// item of type `function_call`, and its result one of type `function_call_output`.
@@ -4107,7 +4124,7 @@ type ClientInterface interface {
 	// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
 	// messages of a conversation of which the last is the question; `instructions` count as a system
 	// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
-	// with `response.completed` or `response.incomplete`.
+	// with `response.completed` or `response.incomplete`. It cannot be resumed: send the request again.
 	//
 	// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
 	// item of type `function_call`, and its result one of type `function_call_output`.
@@ -4200,7 +4217,9 @@ type ClientInterface interface {
 	// | `done` | `Answer` | the complete answer; the last event |
 	// | `error` | `Problem` | the question failed; the last event |
 	//
-	// If the client disconnects, the work stops.
+	// If the client disconnects, the work stops. A stream of an answer cannot be resumed: after a
+	// broken connection, ask again. If percached stored the answer before, it returns it at once;
+	// otherwise it reuses the tensors that it stored.
 	// Token: ask, for this space.
 	//
 	// Takes any type of body and a specified content type.
@@ -4226,7 +4245,9 @@ type ClientInterface interface {
 	// | `done` | `Answer` | the complete answer; the last event |
 	// | `error` | `Problem` | the question failed; the last event |
 	//
-	// If the client disconnects, the work stops.
+	// If the client disconnects, the work stops. A stream of an answer cannot be resumed: after a
+	// broken connection, ask again. If percached stored the answer before, it returns it at once;
+	// otherwise it reuses the tensors that it stored.
 	// Token: ask, for this space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -4302,8 +4323,8 @@ type ClientInterface interface {
 	// | `done` | `Completion` | all candidates; the last event |
 	// | `error` | `Problem` | the completion failed; the last event |
 	//
-	// If the client disconnects, the work stops. A completion waits for the question that the model
-	// is answering.
+	// If the client disconnects, the work stops. After a broken connection, send the request again:
+	// a stream cannot be resumed. A completion waits for the question that the model is answering.
 	// Token: ask, for this space.
 	//
 	// Takes any type of body and a specified content type.
@@ -4333,8 +4354,8 @@ type ClientInterface interface {
 	// | `done` | `Completion` | all candidates; the last event |
 	// | `error` | `Problem` | the completion failed; the last event |
 	//
-	// If the client disconnects, the work stops. A completion waits for the question that the model
-	// is answering.
+	// If the client disconnects, the work stops. After a broken connection, send the request again:
+	// a stream cannot be resumed. A completion waits for the question that the model is answering.
 	// Token: ask, for this space.
 	//
 	// Takes a body of the `application/json` content type.
@@ -5073,7 +5094,8 @@ func (c *Client) VerifyCache(ctx context.Context, reqEditors ...RequestEditorFn)
 // outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 //
 // With `stream` the response is a stream of server-sent events without a name: each `data:` is
-// a `ChatChunk`, and the last is `[DONE]`.
+// a `ChatChunk`, and the last is `[DONE]`. It cannot be resumed: after a broken connection, send
+// the request again; a stored answer is returned at once.
 //
 // With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
 // `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
@@ -5122,7 +5144,8 @@ func (c *Client) CreateChatCompletionWithBody(ctx context.Context, contentType s
 // outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 //
 // With `stream` the response is a stream of server-sent events without a name: each `data:` is
-// a `ChatChunk`, and the last is `[DONE]`.
+// a `ChatChunk`, and the last is `[DONE]`. It cannot be resumed: after a broken connection, send
+// the request again; a stored answer is returned at once.
 //
 // With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
 // `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
@@ -5267,8 +5290,14 @@ func (c *Client) CreateEmbedding(ctx context.Context, body CreateEmbeddingJSONRe
 // An endless stream of server-sent events: answers, stored and evicted tensors, background
 // work, uploads. Each event has its type as `event:` and one line of JSON as `data:`. Events
 // contain no text of documents or questions. After 15 seconds of silence the server sends a
-// line that begins with a colon. A slow reader misses events and receives `lost` with their
-// number.
+// line that begins with a colon.
+//
+// Each event has an `id:`. A client that reconnects sends the last one as `Last-Event-ID` and
+// receives the events that it missed, in order. The stream begins with an `id:` without data, for
+// a client whose connection breaks before the first event. percached keeps the latest 1000
+// events of a stream in memory. If it does not keep all that a client missed, because the client
+// was away too long or too slow, or percached was restarted, the first event is `lost`: read
+// again what you show. Ids are opaque, and valid for all tokens of the same space.
 //
 // A token for one space receives that space's events only. It receives no `evicted` and no
 // preempted `job`, and `ms` and `seconds` are rounded down to a power of two seconds, because
@@ -5276,8 +5305,8 @@ func (c *Client) CreateEmbedding(ctx context.Context, body CreateEmbeddingJSONRe
 // Token: ask, for any space.
 //
 // Corresponds with GET /v1/events (the `Events` operationId).
-func (c *Client) Events(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEventsRequest(c.Server)
+func (c *Client) Events(ctx context.Context, params *EventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEventsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5522,7 +5551,7 @@ func (c *Client) ForgetPlacements(ctx context.Context, reqEditors ...RequestEdit
 // OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
 // messages of a conversation of which the last is the question; `instructions` count as a system
 // message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
-// with `response.completed` or `response.incomplete`.
+// with `response.completed` or `response.incomplete`. It cannot be resumed: send the request again.
 //
 // `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
 // item of type `function_call`, and its result one of type `function_call_output`.
@@ -5551,7 +5580,7 @@ func (c *Client) CreateResponseWithBody(ctx context.Context, contentType string,
 // OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
 // messages of a conversation of which the last is the question; `instructions` count as a system
 // message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
-// with `response.completed` or `response.incomplete`.
+// with `response.completed` or `response.incomplete`. It cannot be resumed: send the request again.
 //
 // `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
 // item of type `function_call`, and its result one of type `function_call_output`.
@@ -5714,7 +5743,9 @@ func (c *Client) GetSpace(ctx context.Context, space SpacePath, reqEditors ...Re
 // | `done` | `Answer` | the complete answer; the last event |
 // | `error` | `Problem` | the question failed; the last event |
 //
-// If the client disconnects, the work stops.
+// If the client disconnects, the work stops. A stream of an answer cannot be resumed: after a
+// broken connection, ask again. If percached stored the answer before, it returns it at once;
+// otherwise it reuses the tensors that it stored.
 // Token: ask, for this space.
 //
 // Takes any type of body and a specified content type.
@@ -5750,7 +5781,9 @@ func (c *Client) AskWithBody(ctx context.Context, space SpacePath, contentType s
 // | `done` | `Answer` | the complete answer; the last event |
 // | `error` | `Problem` | the question failed; the last event |
 //
-// If the client disconnects, the work stops.
+// If the client disconnects, the work stops. A stream of an answer cannot be resumed: after a
+// broken connection, ask again. If percached stored the answer before, it returns it at once;
+// otherwise it reuses the tensors that it stored.
 // Token: ask, for this space.
 //
 // Takes a body of the `application/json` content type.
@@ -5886,8 +5919,8 @@ func (c *Client) GetTree(ctx context.Context, space SpacePath, params *GetTreePa
 // | `done` | `Completion` | all candidates; the last event |
 // | `error` | `Problem` | the completion failed; the last event |
 //
-// If the client disconnects, the work stops. A completion waits for the question that the model
-// is answering.
+// If the client disconnects, the work stops. After a broken connection, send the request again:
+// a stream cannot be resumed. A completion waits for the question that the model is answering.
 // Token: ask, for this space.
 //
 // Takes any type of body and a specified content type.
@@ -5927,8 +5960,8 @@ func (c *Client) CompleteWithBody(ctx context.Context, space SpacePath, contentT
 // | `done` | `Completion` | all candidates; the last event |
 // | `error` | `Problem` | the completion failed; the last event |
 //
-// If the client disconnects, the work stops. A completion waits for the question that the model
-// is answering.
+// If the client disconnects, the work stops. After a broken connection, send the request again:
+// a stream cannot be resumed. A completion waits for the question that the model is answering.
 // Token: ask, for this space.
 //
 // Takes a body of the `application/json` content type.
@@ -7338,7 +7371,7 @@ func NewCreateEmbeddingRequestWithBody(server string, contentType string, body i
 }
 
 // NewEventsRequest constructs an http.Request for the Events method
-func NewEventsRequest(server string) (*http.Request, error) {
+func NewEventsRequest(server string, params *EventsParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -7359,6 +7392,21 @@ func NewEventsRequest(server string) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.LastEventID != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", *params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Last-Event-ID", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -10497,7 +10545,8 @@ type ClientWithResponsesInterface interface {
 	// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 	//
 	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
-	// a `ChatChunk`, and the last is `[DONE]`.
+	// a `ChatChunk`, and the last is `[DONE]`. It cannot be resumed: after a broken connection, send
+	// the request again; a stored answer is returned at once.
 	//
 	// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
 	// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
@@ -10536,7 +10585,8 @@ type ClientWithResponsesInterface interface {
 	// outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 	//
 	// With `stream` the response is a stream of server-sent events without a name: each `data:` is
-	// a `ChatChunk`, and the last is `[DONE]`.
+	// a `ChatChunk`, and the last is `[DONE]`. It cannot be resumed: after a broken connection, send
+	// the request again; a stored answer is returned at once.
 	//
 	// With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
 	// `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
@@ -10623,8 +10673,14 @@ type ClientWithResponsesInterface interface {
 	// An endless stream of server-sent events: answers, stored and evicted tensors, background
 	// work, uploads. Each event has its type as `event:` and one line of JSON as `data:`. Events
 	// contain no text of documents or questions. After 15 seconds of silence the server sends a
-	// line that begins with a colon. A slow reader misses events and receives `lost` with their
-	// number.
+	// line that begins with a colon.
+	//
+	// Each event has an `id:`. A client that reconnects sends the last one as `Last-Event-ID` and
+	// receives the events that it missed, in order. The stream begins with an `id:` without data, for
+	// a client whose connection breaks before the first event. percached keeps the latest 1000
+	// events of a stream in memory. If it does not keep all that a client missed, because the client
+	// was away too long or too slow, or percached was restarted, the first event is `lost`: read
+	// again what you show. Ids are opaque, and valid for all tokens of the same space.
 	//
 	// A token for one space receives that space's events only. It receives no `evicted` and no
 	// preempted `job`, and `ms` and `seconds` are rounded down to a power of two seconds, because
@@ -10634,7 +10690,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/events (the `Events` operationId).
-	EventsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EventsResponse, error)
+	EventsWithResponse(ctx context.Context, params *EventsParams, reqEditors ...RequestEditorFn) (*EventsResponse, error)
 
 	// GetIdleWithResponse Get the state of background work
 	//
@@ -10770,7 +10826,7 @@ type ClientWithResponsesInterface interface {
 	// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
 	// messages of a conversation of which the last is the question; `instructions` count as a system
 	// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
-	// with `response.completed` or `response.incomplete`.
+	// with `response.completed` or `response.incomplete`. It cannot be resumed: send the request again.
 	//
 	// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
 	// item of type `function_call`, and its result one of type `function_call_output`.
@@ -10789,7 +10845,7 @@ type ClientWithResponsesInterface interface {
 	// OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
 	// messages of a conversation of which the last is the question; `instructions` count as a system
 	// message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
-	// with `response.completed` or `response.incomplete`.
+	// with `response.completed` or `response.incomplete`. It cannot be resumed: send the request again.
 	//
 	// `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
 	// item of type `function_call`, and its result one of type `function_call_output`.
@@ -10888,7 +10944,9 @@ type ClientWithResponsesInterface interface {
 	// | `done` | `Answer` | the complete answer; the last event |
 	// | `error` | `Problem` | the question failed; the last event |
 	//
-	// If the client disconnects, the work stops.
+	// If the client disconnects, the work stops. A stream of an answer cannot be resumed: after a
+	// broken connection, ask again. If percached stored the answer before, it returns it at once;
+	// otherwise it reuses the tensors that it stored.
 	// Token: ask, for this space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -10914,7 +10972,9 @@ type ClientWithResponsesInterface interface {
 	// | `done` | `Answer` | the complete answer; the last event |
 	// | `error` | `Problem` | the question failed; the last event |
 	//
-	// If the client disconnects, the work stops.
+	// If the client disconnects, the work stops. A stream of an answer cannot be resumed: after a
+	// broken connection, ask again. If percached stored the answer before, it returns it at once;
+	// otherwise it reuses the tensors that it stored.
 	// Token: ask, for this space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -10996,8 +11056,8 @@ type ClientWithResponsesInterface interface {
 	// | `done` | `Completion` | all candidates; the last event |
 	// | `error` | `Problem` | the completion failed; the last event |
 	//
-	// If the client disconnects, the work stops. A completion waits for the question that the model
-	// is answering.
+	// If the client disconnects, the work stops. After a broken connection, send the request again:
+	// a stream cannot be resumed. A completion waits for the question that the model is answering.
 	// Token: ask, for this space.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -11027,8 +11087,8 @@ type ClientWithResponsesInterface interface {
 	// | `done` | `Completion` | all candidates; the last event |
 	// | `error` | `Problem` | the completion failed; the last event |
 	//
-	// If the client disconnects, the work stops. A completion waits for the question that the model
-	// is answering.
+	// If the client disconnects, the work stops. After a broken connection, send the request again:
+	// a stream cannot be resumed. A completion waits for the question that the model is answering.
 	// Token: ask, for this space.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -13640,7 +13700,8 @@ func (c *ClientWithResponses) VerifyCacheWithResponse(ctx context.Context, reqEd
 // outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 //
 // With `stream` the response is a stream of server-sent events without a name: each `data:` is
-// a `ChatChunk`, and the last is `[DONE]`.
+// a `ChatChunk`, and the last is `[DONE]`. It cannot be resumed: after a broken connection, send
+// the request again; a stored answer is returned at once.
 //
 // With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
 // `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
@@ -13685,7 +13746,8 @@ func (c *ClientWithResponses) CreateChatCompletionWithBodyWithResponse(ctx conte
 // outcome and citations. Problems have the additional field `error`, in OpenAI's format.
 //
 // With `stream` the response is a stream of server-sent events without a name: each `data:` is
-// a `ChatChunk`, and the last is `[DONE]`.
+// a `ChatChunk`, and the last is `[DONE]`. It cannot be resumed: after a broken connection, send
+// the request again; a stored answer is returned at once.
 //
 // With `response_format` the answer is JSON: an object, or valid under a JSON Schema. If
 // `finish_reason` is `length`, it is the beginning of such JSON. Stored answers are used only for the
@@ -13808,8 +13870,14 @@ func (c *ClientWithResponses) CreateEmbeddingWithResponse(ctx context.Context, b
 // An endless stream of server-sent events: answers, stored and evicted tensors, background
 // work, uploads. Each event has its type as `event:` and one line of JSON as `data:`. Events
 // contain no text of documents or questions. After 15 seconds of silence the server sends a
-// line that begins with a colon. A slow reader misses events and receives `lost` with their
-// number.
+// line that begins with a colon.
+//
+// Each event has an `id:`. A client that reconnects sends the last one as `Last-Event-ID` and
+// receives the events that it missed, in order. The stream begins with an `id:` without data, for
+// a client whose connection breaks before the first event. percached keeps the latest 1000
+// events of a stream in memory. If it does not keep all that a client missed, because the client
+// was away too long or too slow, or percached was restarted, the first event is `lost`: read
+// again what you show. Ids are opaque, and valid for all tokens of the same space.
 //
 // A token for one space receives that space's events only. It receives no `evicted` and no
 // preempted `job`, and `ms` and `seconds` are rounded down to a power of two seconds, because
@@ -13819,8 +13887,8 @@ func (c *ClientWithResponses) CreateEmbeddingWithResponse(ctx context.Context, b
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/events (the `Events` operationId).
-func (c *ClientWithResponses) EventsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EventsResponse, error) {
-	rsp, err := c.Events(ctx, reqEditors...)
+func (c *ClientWithResponses) EventsWithResponse(ctx context.Context, params *EventsParams, reqEditors ...RequestEditorFn) (*EventsResponse, error) {
+	rsp, err := c.Events(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -14033,7 +14101,7 @@ func (c *ClientWithResponses) ForgetPlacementsWithResponse(ctx context.Context, 
 // OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
 // messages of a conversation of which the last is the question; `instructions` count as a system
 // message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
-// with `response.completed` or `response.incomplete`.
+// with `response.completed` or `response.incomplete`. It cannot be resumed: send the request again.
 //
 // `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
 // item of type `function_call`, and its result one of type `function_call_output`.
@@ -14058,7 +14126,7 @@ func (c *ClientWithResponses) CreateResponseWithBodyWithResponse(ctx context.Con
 // OpenAI's newer interface for the same as a chat completion: `input` is the question, or the
 // messages of a conversation of which the last is the question; `instructions` count as a system
 // message. With `stream` the response is a stream of named events (`ResponsesEvent`), which ends
-// with `response.completed` or `response.incomplete`.
+// with `response.completed` or `response.incomplete`. It cannot be resumed: send the request again.
 //
 // `text.format` and `tools` are as `response_format` and `tools` of a chat. The call of a tool is an
 // item of type `function_call`, and its result one of type `function_call_output`.
@@ -14199,7 +14267,9 @@ func (c *ClientWithResponses) GetSpaceWithResponse(ctx context.Context, space Sp
 // | `done` | `Answer` | the complete answer; the last event |
 // | `error` | `Problem` | the question failed; the last event |
 //
-// If the client disconnects, the work stops.
+// If the client disconnects, the work stops. A stream of an answer cannot be resumed: after a
+// broken connection, ask again. If percached stored the answer before, it returns it at once;
+// otherwise it reuses the tensors that it stored.
 // Token: ask, for this space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -14231,7 +14301,9 @@ func (c *ClientWithResponses) AskWithBodyWithResponse(ctx context.Context, space
 // | `done` | `Answer` | the complete answer; the last event |
 // | `error` | `Problem` | the question failed; the last event |
 //
-// If the client disconnects, the work stops.
+// If the client disconnects, the work stops. A stream of an answer cannot be resumed: after a
+// broken connection, ask again. If percached stored the answer before, it returns it at once;
+// otherwise it reuses the tensors that it stored.
 // Token: ask, for this space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
@@ -14349,8 +14421,8 @@ func (c *ClientWithResponses) GetTreeWithResponse(ctx context.Context, space Spa
 // | `done` | `Completion` | all candidates; the last event |
 // | `error` | `Problem` | the completion failed; the last event |
 //
-// If the client disconnects, the work stops. A completion waits for the question that the model
-// is answering.
+// If the client disconnects, the work stops. After a broken connection, send the request again:
+// a stream cannot be resumed. A completion waits for the question that the model is answering.
 // Token: ask, for this space.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -14386,8 +14458,8 @@ func (c *ClientWithResponses) CompleteWithBodyWithResponse(ctx context.Context, 
 // | `done` | `Completion` | all candidates; the last event |
 // | `error` | `Problem` | the completion failed; the last event |
 //
-// If the client disconnects, the work stops. A completion waits for the question that the model
-// is answering.
+// If the client disconnects, the work stops. After a broken connection, send the request again:
+// a stream cannot be resumed. A completion waits for the question that the model is answering.
 // Token: ask, for this space.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).

@@ -101,15 +101,16 @@ func TestMessages(t *testing.T) {
 	}{
 		{"nothing", "", nil, nil},
 		{"comments alone", ":\n\n: x\n\n", nil, nil},
-		{"one", "event: a\ndata: {}\n\n", []Message{{"a", []byte("{}")}}, nil},
-		{"no space", "event:a\ndata:{}\n\n", []Message{{"a", []byte("{}")}}, nil},
-		{"returns", "event: a\r\ndata: {}\r\n\r\n", []Message{{"a", []byte("{}")}}, nil},
-		{"no name", "data: [DONE]\n\n", []Message{{"message", []byte("[DONE]")}}, nil},
-		{"no data", "event: a\n\ndata: 1\n\n", []Message{{"message", []byte("1")}}, nil},
-		{"empty data", "data:\n\n", []Message{{"message", []byte{}}}, nil},
-		{"two lines", "data: 1\ndata: 2\n\n", []Message{{"message", []byte("1\n2")}}, nil},
-		{"unknown fields", "id: 7\nretry: 1\ndata: 1\n\n", []Message{{"message", []byte("1")}}, nil},
-		{"cut off", "data: 1\n\nevent: a\ndata: {", []Message{{"message", []byte("1")}}, io.ErrUnexpectedEOF},
+		{"one", "event: a\ndata: {}\n\n", []Message{{Event: "a", Data: []byte("{}")}}, nil},
+		{"no space", "event:a\ndata:{}\n\n", []Message{{Event: "a", Data: []byte("{}")}}, nil},
+		{"returns", "event: a\r\ndata: {}\r\n\r\n", []Message{{Event: "a", Data: []byte("{}")}}, nil},
+		{"no name", "data: [DONE]\n\n", []Message{{Event: "message", Data: []byte("[DONE]")}}, nil},
+		{"no data", "event: a\n\ndata: 1\n\n", []Message{{Event: "message", Data: []byte("1")}}, nil},
+		{"empty data", "data:\n\n", []Message{{Event: "message", Data: []byte{}}}, nil},
+		{"two lines", "data: 1\ndata: 2\n\n", []Message{{Event: "message", Data: []byte("1\n2")}}, nil},
+		{"unknown fields", "retry: 1\ndata: 1\n\n", []Message{{Event: "message", Data: []byte("1")}}, nil},
+		{"ids", "id: 6\n\nid: 7\ndata: 1\n\ndata: 2\n\n", []Message{{ID: "7", Event: "message", Data: []byte("1")}, {Event: "message", Data: []byte("2")}}, nil},
+		{"cut off", "data: 1\n\nevent: a\ndata: {", []Message{{Event: "message", Data: []byte("1")}}, io.ErrUnexpectedEOF},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 // Message is one server-sent event.
 type Message struct {
+	ID    string // for Last-Event-ID; empty in the stream of an answer
 	Event string // name, "message" by default
 	Data  []byte // JSON, or [DONE] at the end of an OpenAI stream
 }
@@ -43,6 +44,8 @@ func Messages(stream io.Reader) iter.Seq2[Message, error] {
 			field, value, _ := bytes.Cut(line, []byte(":"))
 			value = bytes.TrimPrefix(value, []byte(" "))
 			switch string(field) {
+			case "id":
+				m.ID = string(value)
 			case "event":
 				m.Event, open = string(value), true
 			case "data":

@@ -20,8 +20,9 @@ export class Refused extends Error {
 export const within = (space, ...parts) => ["v1/spaces", ...[space, ...parts].map(encodeURIComponent)].join("/");
 
 /** Sends a request and returns the response, or throws Refused. */
-export async function send(method, path, { body, form, accept = "application/json", signal, keepalive } = {}) {
+export async function send(method, path, { body, form, accept = "application/json", after, signal, keepalive } = {}) {
   const headers = { Accept: accept };
+  if (after) headers["Last-Event-ID"] = after;
   if (secret) headers.Authorization = `Bearer ${secret}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
@@ -61,7 +62,7 @@ export async function ifAllowed(path) {
   }
 }
 
-/** Yields the server-sent events of a response as {event, data}, and a comment as {}. */
+/** Yields the server-sent events of a response as {id, event, data}, and a comment as {}. */
 export async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -82,6 +83,7 @@ function eventOf(block) {
   const out = {};
   const data = [];
   for (const line of block.split("\n")) {
+    if (line.startsWith("id: ")) out.id = line.slice(4);
     if (line.startsWith("event: ")) out.event = line.slice(7);
     if (line.startsWith("data: ")) data.push(line.slice(6));
   }

@@ -36,7 +36,7 @@ export function begin() {
     refresh();
   });
   const again = calm(refresh);
-  hear(["forgotten"], (e) => { if (e.space === here.space && !running) talks.reread(); });
+  hear(["forgotten", "lost"], (e) => { if ((e.type === "lost" || e.space === here.space) && !running) talks.reread(); });
   hear(["answer", "upload", "forgotten", "stored"], again);
 }
 

@@ -1,9 +1,10 @@
-// The daemon's events: one stream while the page is visible. It reconnects with growing delays.
+// The daemon's events: one stream while the page is visible. It reconnects with growing delays, and
+// receives what it missed.
 import { events, send } from "./api.js";
 
 const listeners = new Map();
 
-/** Calls fn with each event of these types; "open" reports a new stream. */
+/** Calls fn with each event of these types; "open" reports a new stream, "lost" that missed events are gone. */
 export function hear(types, fn) {
   for (const type of types) {
     if (!listeners.has(type)) listeners.set(type, []);
@@ -40,6 +41,7 @@ export function listen(state, lost) {
 
 async function follow(signal, state, lost) {
   let pause = 1000;
+  let last = ""; // id of the last event
   while (!signal.aborted) {
     if (document.hidden) {
       state("asleep");
@@ -51,11 +53,14 @@ async function follow(signal, state, lost) {
     document.addEventListener("visibilitychange", end);
     signal.addEventListener("abort", end);
     try {
-      const response = await send("GET", "v1/events", { accept: "text/event-stream", signal: one.signal });
+      const response = await send("GET", "v1/events", { accept: "text/event-stream", after: last, signal: one.signal });
       state("live");
       publish("open", null);
       pause = 1000;
-      for await (const { event, data } of events(response)) if (event) publish(event, data);
+      for await (const { id, event, data } of events(response)) {
+        if (id) last = id;
+        if (event) publish(event, data);
+      }
     } catch (e) {
       if (e.status === 401) return lost(e);
     } finally {

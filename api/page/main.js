@@ -120,6 +120,6 @@ $("space-new").addEventListener("click", newSpace);
 $("sign-out").addEventListener("click", () => leave(""));
 addEventListener("hashchange", () => { if (named()) lead(true); });
 hear(["open", "lost"], refresh);
-hear(["settings", "forgotten"], grown);
+hear(["settings", "forgotten", "lost"], grown);
 for (const view of Object.values(views)) view.begin({ refresh: calm(refresh) });
 await door.open(enter);

@@ -16,7 +16,7 @@ const follow = calm(() => grove.refresh().catch(() => {})); // the next event tr
 
 export function begin(page) {
   grove.begin();
-  hear(["open", "answer", "stored"], follow); // also while it is not seen: to know what was read before
+  hear(["open", "lost", "answer", "stored"], follow); // also while it is not seen: to know what was read before
   hear(["answer", "evicted", "upload", "forgotten", "stored"], page.refresh);
   hear(["answer"], (e) => { if (e.space === here.space) grove.light(e.data); });
   new ResizeObserver(calm(draw, 100)).observe($("time"));

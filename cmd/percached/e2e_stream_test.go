@@ -41,8 +41,14 @@ func (w *world) streamed(r *http.Response, err error, gone func()) *stream {
 // listen opens the daemon's stream of events.
 func (w *world) listen(ctx context.Context) *stream {
 	w.Helper()
+	return w.listenAfter(ctx, nil)
+}
+
+// listenAfter opens it after the event with an id.
+func (w *world) listenAfter(ctx context.Context, last *string) *stream {
+	w.Helper()
 	ctx, gone := context.WithCancel(ctx)
-	r, err := w.all.Events(ctx)
+	r, err := w.all.Events(ctx, &client.EventsParams{LastEventID: last})
 	return w.streamed(r, err, gone)
 }
 

@@ -350,13 +350,28 @@ func (w *world) forgetScene(ctx context.Context) {
 	w.is(404, none, err)
 }
 
-// restartScene: confirmed writes survive a restart and a crash.
+// restartScene: confirmed writes survive a restart and a crash. A listener that was away receives
+// what it missed, or learns that events are lost.
 func (w *world) restartScene(ctx context.Context) {
+	events := w.listen(ctx)
 	a := w.asks(ctx, client.Question{Question: budgetQ, Refresh: new(true)})
+	last := events.next("answer").ID
+	events.close()
+	w.asks(ctx, client.Question{Question: budgetQ})
+	events = w.listenAfter(ctx, &last)
+	if next := events.next("answer"); as[client.Event](w, next).Data["outcome"] != "answer_hit" {
+		w.Errorf("%s", next.Data)
+	}
+	events.close()
 	if err := w.Stop(); err != nil {
 		w.Error(err)
 	}
 	w.start()
+	events = w.listenAfter(ctx, &last)
+	if first := events.message(); first.Event != "lost" || first.ID == "" {
+		w.Errorf("%+v", first)
+	}
+	events.close()
 	if b := w.asks(ctx, client.Question{Question: budgetQ}); b.Outcome != client.OutcomeAnswerHit || b.Answer != a.Answer {
 		w.Errorf("%+v", b)
 	}

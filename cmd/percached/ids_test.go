@@ -42,7 +42,7 @@ func TestEqualDocumentsHaveOtherIDs(t *testing.T) {
 		}
 		do("POST", "", `{"name":"`+space+`"}`)
 		heard, cancel := context.WithCancel(ctx)
-		stream, err := w.with(w.tokenFor(space, "ask")).Events(heard)
+		stream, err := w.with(w.tokenFor(space, "ask")).Events(heard, nil)
 		events := w.streamed(stream, err, cancel)
 		at := "/" + space
 		do("POST", at+"/documents?wait=true", `{"documents":[{"title":"Code","text":"The garage code is 4711."},{"title":"Tea","text":"Ana drinks green tea in the garage."}]}`)

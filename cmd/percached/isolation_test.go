@@ -209,7 +209,7 @@ func anonymised(body, name string) string { return strings.ReplaceAll(body, name
 func (w *world) hearsNothing(ctx context.Context, token string) {
 	w.Helper()
 	ctx, gone := context.WithCancel(ctx)
-	r, err := w.with(token).Events(ctx)
+	r, err := w.with(token).Events(ctx, nil)
 	events := w.streamed(r, err, gone)
 	defer events.close()
 	for _, space := range []string{alpha, beta} {

@@ -165,7 +165,7 @@ func printReasons(p *cmdline.Printer, d *client.Drained) {
 
 // jobEvents returns the events of jobs that end, until ctx ends or the connection breaks.
 func (c *session) jobEvents(ctx context.Context) (<-chan client.Event, error) {
-	resp, err := c.Events(ctx, client.AsEvents)
+	resp, err := c.Events(ctx, nil, client.AsEvents)
 	if err != nil {
 		return nil, err
 	}

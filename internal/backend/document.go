@@ -269,6 +269,7 @@ func (b *Backend) removeSpace(ctx context.Context, space string) (ingest.Receipt
 	if err := errors.Join(b.Tokens.DropSpace(space), b.PromptFiles(space).Remove(), b.removeSyncFile(space)); err != nil {
 		return ingest.Receipt{}, err
 	}
+	b.Events.Forget(space)
 	got, err := b.Library.DeleteSpace(ctx, space)
 	if err != nil {
 		if _, look := b.Knowledge.Space(space); fault.KindOf(look) != fault.NotFound {

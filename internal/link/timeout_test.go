@@ -78,7 +78,7 @@ func TestNoDeadline(t *testing.T) {
 			return err
 		},
 		"export": func(ctx context.Context) error { _, err := l.ExportEntries(ctx, "mail"); return err },
-		"events": func(ctx context.Context) error { _, err := l.Events(ctx, client.AsEvents); return err },
+		"events": func(ctx context.Context) error { _, err := l.Events(ctx, nil, client.AsEvents); return err },
 		"drain": func(ctx context.Context) error {
 			_, err := l.DrainIdleWithResponse(ctx, nil)
 			return err
