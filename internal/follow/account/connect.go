@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"sync/atomic"
@@ -150,9 +151,11 @@ func (a *Account) do(commands func() error) error {
 	case untrusted(err):
 		return fault.New(fault.Invalid, "account.do", "the certificate of %s is not trusted: %w; if it is your own server, set SSL_CERT_FILE to the file with its certificate", a.host, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &lost{fault.New(fault.Unavailable, "account.do", "%s did not answer for %v", a.host, silence)}
+		err = fmt.Errorf("%s did not answer for %v", a.host, silence)
+	default:
+		err = fmt.Errorf("lost the connection to %s: %w", a.host, err)
 	}
-	return &lost{fault.New(fault.Unavailable, "account.do", "lost the connection to %s: %w", a.host, err)}
+	return fault.New(fault.Unavailable, "account.do", "%w", &lost{err})
 }
 
 // lost is an error of a connection that worked before.
