@@ -54,7 +54,6 @@ type run struct {
 	bare   []string // folders that are empty although mails of theirs are known
 	unread bool     // some folder could not be opened
 	fresh  []*mail  // that were sent
-	stored int      // mails
 	saved  time.Time
 	report follow.Report
 }
