@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/emersion/go-imap/v2"
 
@@ -41,7 +42,7 @@ func (r *run) clear(ctx context.Context) error {
 	}
 	var ids, paths []string
 	for id, g := range due {
-		if d, ok := r.have[id]; ok && r.Source.Owns(d.Path) {
+		if d, ok := r.have[id]; ok && fromMail(d.Path) {
 			ids = append(ids, d.ID)
 			paths = append(paths, g.Path)
 		}
@@ -88,15 +89,18 @@ func hold(f *folder, held map[percached.DocumentID]bool) {
 	}
 }
 
-// Documents calls fn with the documents of the space that came from a source and that no
-// other source holds.
+// Documents calls fn with the documents of the space that a source holds or that came from it,
+// and that nothing else holds.
 func Documents(ctx context.Context, o Options, fn func(follow.Document)) error {
 	others, err := o.State.held(o.Data, o.Sources, o.Source)
 	if err != nil {
 		return err
 	}
+	own := map[percached.DocumentID]bool{}
+	o.State.kept.documents(func(id percached.DocumentID) { own[id] = true })
 	return o.Space.Documents(ctx, func(d follow.Document) {
-		if o.Source.Owns(d.Path) && !others[percached.NewDocumentID(d.Key)] {
+		id := percached.NewDocumentID(d.Key)
+		if (own[id] && fromMail(d.Path) || strings.HasPrefix(d.Path, o.Source.Path()+"/")) && !others[id] {
 			fn(d)
 		}
 	})

@@ -9,7 +9,7 @@
 // with BODY.PEEK. A mail is known by its UID; if the folder's UIDVALIDITY changes, by its
 // Message-ID and size, so that it is not fetched again. A mail in two folders is one
 // document, and stays until it has left both. A document that percached also has from
-// elsewhere stays: its path shows where it came from. The documents of an empty folder stay,
+// a file stays: its path shows where it came from. The documents of an empty folder stay,
 // and if a folder cannot be read, nothing is deleted. A killed Run leaves nothing that
 // the next one does not put right. Mails are fetched and sent in portions that lie in a
 // temporary folder beside the state, so memory does not grow with a mail or a portion. Errors

@@ -51,6 +51,7 @@ type run struct {
 	have    map[percached.DocumentID]follow.Document // of the space; nil: not listed
 	// known are mails that need not be fetched. The value says whether they are absent.
 	known  map[content]bool
+	seen   map[percached.DocumentID]bool // documents of these mails, of any size
 	bare   []string // folders that are empty although mails of theirs are known
 	unread bool     // some folder could not be opened
 	fresh  []*mail  // that were sent
@@ -179,7 +180,7 @@ func (r *run) incomplete(m *mail) bool {
 
 // index collects the mails that need not be fetched. It forgets those that the space lost.
 func (r *run) index() {
-	r.known = map[content]bool{}
+	r.known, r.seen = map[content]bool{}, map[percached.DocumentID]bool{}
 	for _, f := range r.State.kept.Folders {
 		for uid, m := range f.Mails {
 			if r.have != nil && !m.Absent && r.incomplete(m) {
@@ -192,7 +193,7 @@ func (r *run) index() {
 	}
 	for id, g := range r.State.kept.Gone {
 		if _, ok := r.have[id]; ok || g.Absent || r.have == nil {
-			r.known[content{id, g.Size}] = g.Absent
+			r.known[content{id, g.Size}], r.seen[id] = g.Absent, true
 		}
 	}
 }
@@ -200,7 +201,7 @@ func (r *run) index() {
 // learn notes that a mail need not be fetched again.
 func (r *run) learn(m *mail) {
 	if len(m.Documents) == 1 {
-		r.known[content{m.Documents[0], m.Size}] = m.Absent
+		r.known[content{m.Documents[0], m.Size}], r.seen[m.Documents[0]] = m.Absent, true
 	}
 }
 
@@ -324,13 +325,16 @@ func (r *run) keyOf(ctx context.Context, header []byte) (id percached.DocumentID
 // named says that a key is a Message-ID, and not a hash of the whole mail.
 func named(key string) bool { return !strings.HasPrefix(key, "mail:sha256-") }
 
-// take notes a mail of a folder if percached has its document.
+// take notes a mail of a folder if percached has its document. Of a document that came from an
+// account while no state is left, only the Message-ID is compared.
 func (r *run) take(name string, h heading, id percached.DocumentID) bool {
 	absent, ok := r.known[content{id, h.size}]
-	if !ok {
+	if d, there := r.have[id]; !ok && (!there || r.seen[id] || !fromMail(d.Path)) {
 		return false
 	}
-	r.State.folder(name).Mails[h.uid] = &mail{Size: h.size, Documents: []percached.DocumentID{id}, Absent: absent}
+	m := &mail{Size: h.size, Documents: []percached.DocumentID{id}, Absent: absent}
+	r.State.folder(name).Mails[h.uid] = m
+	r.learn(m)
 	r.State.dirty = true
 	r.report.Unchanged++
 	path := r.path(name, h.uid)

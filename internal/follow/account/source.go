@@ -39,13 +39,17 @@ type Source struct {
 	PasswordFile string `json:"password_file,omitempty"`
 }
 
+// scheme begins the path of each document that came from an account.
+const scheme = "imap:"
+
 // Path is the path of all documents that come from a source, or of a folder of it.
 func (s Source) Path(folder ...string) string {
-	return strings.Join(append([]string{"imap:" + s.Name}, folder...), "/")
+	return strings.Join(append([]string{scheme + s.Name}, folder...), "/")
 }
 
-// Owns says that a document with this path came from the source.
-func (s Source) Owns(path string) bool { return strings.HasPrefix(path, s.Path()+"/") }
+// fromMail says that a document came from an account, whichever it was last found in, and
+// not from a file.
+func fromMail(path string) bool { return strings.HasPrefix(path, scheme) }
 
 // sourceName matches names that are also names of files everywhere.
 var sourceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$`)
