@@ -231,7 +231,7 @@ func TestStays(t *testing.T) {
 	w.others = []Source{w.source, other}
 	first := w.source
 	w.source = other
-	if w.must(); w.holds() != all || len(w.sent) != 1 {
+	if w.must(); w.holds() != all || len(w.sent) != 0 {
 		t.Errorf("holds %s, sent %v", w.holds(), w.sent)
 	}
 	// The other source follows Archive, and this one no longer does.
