@@ -52,9 +52,9 @@ type run struct {
 	// known are mails that need not be fetched. The value says whether they are absent.
 	known  map[content]bool
 	seen   map[percached.DocumentID]bool // documents of these mails, of any size
-	bare   []string // folders that are empty although mails of theirs are known
-	unread bool     // some folder could not be opened
-	fresh  []*mail  // that were sent
+	bare   []string                      // folders that are empty although mails of theirs are known
+	unread bool                          // some folder could not be opened
+	fresh  []*mail                       // that were sent
 	saved  time.Time
 	report follow.Report
 }

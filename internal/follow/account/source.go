@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/percached/percached/internal/base/durable"
@@ -62,7 +63,7 @@ func (s *Source) Validate() error {
 		host = strings.Trim(s.Address, "[]")
 		port = map[Security]string{TLS: "993", StartTLS: "143", Plain: "143"}[s.Security]
 	}
-	if host == "" || port == "" || strings.ContainsAny(host, "/@ ") || strings.Contains(host, "://") {
+	if n, bad := strconv.ParseUint(port, 10, 16); host == "" || bad != nil || n == 0 || strings.ContainsAny(host, "/@ ") {
 		return fault.New(fault.Invalid, op, "%q is not the name of a mail server; give HOST or HOST:PORT", s.Address)
 	}
 	s.Address = net.JoinHostPort(host, port)
