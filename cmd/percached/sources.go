@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -57,6 +58,7 @@ func (c *session) chosenSources(names []string) (chosen, all []account.Source, e
 // sourcesOf completes names of sources.
 func sourcesOf(dial dialer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		cmd.SetErr(io.Discard)
 		l, err := dial(cmd, need{})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
