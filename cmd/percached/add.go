@@ -162,7 +162,7 @@ func (a *addRun) documents() int { return a.report.Added + a.report.Unchanged + 
 func (a *addRun) sendAll(ctx context.Context, paths []string) error {
 	if slices.Contains(paths, inputPath) {
 		// It can be read only once, so it shares no request with other files.
-		if err := a.sendPortion(ctx, []inputFile{{path: a.name, in: a.in}}); err != nil {
+		if err := a.sendPortion(ctx, []inputFile{{name: a.name, in: a.in}}); err != nil {
 			return err
 		}
 		if paths = slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == inputPath }); len(paths) == 0 {
@@ -191,6 +191,7 @@ func (a *addRun) sendAll(ctx context.Context, paths []string) error {
 // inputFile is a file to upload.
 type inputFile struct {
 	path string
+	name string // to upload it under
 	size int64
 	from int64     // where the part to upload begins
 	in   io.Reader // of standard input; nil: the file at path
@@ -227,7 +228,7 @@ func (a *addRun) files(paths []string) (all []inputFile) {
 			err = reader.Walk(abs, reader.Visitor{File: func(path string, info fs.FileInfo) {
 				if !seen[path] {
 					seen[path] = true
-					all = append(all, inputFile{path: path, size: info.Size()})
+					all = append(all, inputFile{path: path, name: path, size: info.Size()})
 					a.total += info.Size()
 				}
 			}, Failed: a.addFailure})
@@ -290,9 +291,9 @@ func (a *addRun) sendPortion(ctx context.Context, files []inputFile) error {
 		}
 		return a.sendPortion(ctx, files[half:])
 	case badFile(err):
-		a.addFailure(files[0].path, err)
+		a.addFailure(files[0].name, err)
 		if errors.As(err, new(readError)) {
-			a.unsent[files[0].path] = err
+			a.unsent[files[0].name] = err
 		}
 	case err != nil:
 		return err

@@ -48,16 +48,16 @@ func (q *uploadQueue) next() *openFile {
 		f := q.files[0]
 		q.files = q.files[1:]
 		if f.in != nil {
-			return &openFile{f.path, io.NopCloser(f.in)}
+			return &openFile{f.name, io.NopCloser(f.in)}
 		}
 		in, err := os.Open(f.path)
 		if err == nil {
 			if _, err = in.Seek(f.from, io.SeekStart); err == nil {
-				return &openFile{f.path, in}
+				return &openFile{f.name, in}
 			}
 			in.Close() //nolint:errcheck // nothing was written
 		}
-		q.failed = append(q.failed, client.Failure{Name: f.path, Reason: reasonText(err)})
+		q.failed = append(q.failed, client.Failure{Name: f.name, Reason: reasonText(err)})
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // linkCommands are the commands that send requests to percached.
 func linkCommands(dial dialer) []*cobra.Command {
 	return []*cobra.Command{
-		askCommand(dial), conversationsCommand(dial), completeCommand(dial), searchCommand(dial), addCommand(dial), watchCommand(dial), documentsCommand(dial), factsCommand(dial), spacesCommand(dial), cacheCommand(dial), qaCommand(dial), gateCommand(dial), historyCommand(dial),
+		askCommand(dial), conversationsCommand(dial), completeCommand(dial), searchCommand(dial), addCommand(dial), watchCommand(dial), sourcesCommand(dial), documentsCommand(dial), factsCommand(dial), spacesCommand(dial), cacheCommand(dial), qaCommand(dial), gateCommand(dial), historyCommand(dial),
 		predictCommand(dial), idleCommand(dial), statusCommand(dial), calibrateCommand(dial), backupCommand(dial), mcpCommand(dial),
 	}
 }

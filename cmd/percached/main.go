@@ -44,7 +44,7 @@ Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
 // arrange puts the commands into groups.
 func arrange(root *cobra.Command) {
 	for _, g := range []struct{ id, title, names string }{
-		{"use", "Ask and add:", "ask conversations complete search add watch documents facts spaces status mcp"},
+		{"use", "Ask and add:", "ask conversations complete search add watch sources documents facts spaces status mcp"},
 		{"stored", "Cache and idle work:", "qa gate cache history predict calibrate idle reindex"},
 		{"run", "Run and maintain:", "serve demo config token pull doctor repair backup restore"},
 	} {

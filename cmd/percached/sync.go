@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"os"
@@ -46,14 +47,19 @@ func (c *session) stepOptions(paths []string) (o follow.Options, err error) {
 		}
 		o.Roots = append(o.Roots, abs)
 	}
-	state := c.Data
-	if state == "" {
-		if state, err = remoteState(c.Daemon); err != nil {
-			return o, err
-		}
+	state, err := c.stateFolder()
+	if err == nil {
+		o.State, err = follow.OpenState(state, c.space)
 	}
-	o.State, err = follow.OpenState(state, c.space)
 	return o, err
+}
+
+// stateFolder is the folder with what is known of the sources of spaces.
+func (c *session) stateFolder() (string, error) {
+	if c.Data == "" {
+		return remoteState(c.Daemon)
+	}
+	return c.Data, nil
 }
 
 // remoteState is the folder for the state of the spaces of a daemon elsewhere.
@@ -125,7 +131,7 @@ func (f *followed) Add(ctx context.Context, files []follow.File) (map[string]err
 	}
 	var portion []inputFile
 	for _, one := range files {
-		portion = append(portion, inputFile{path: one.Path, size: one.Size, from: one.From})
+		portion = append(portion, inputFile{path: one.Path, name: cmp.Or(one.Name, one.Path), size: one.Size, from: one.From})
 	}
 	err := f.add.sendPortion(ctx, portion)
 	return f.add.unsent, mayPass(err)

@@ -54,7 +54,7 @@ func TestAddSync(t *testing.T) {
 		}
 	}
 	// With the space its file names are forgotten.
-	if out, errs, status := called(patiently(t), "spaces", "delete", "notes", "--data", data); status != commands.ExitDone {
+	if out, errs, status := called(patiently(t), "spaces", "delete", "notes", "--yes", "--data", data); status != commands.ExitDone {
 		t.Fatal(out, errs)
 	}
 	if left, err := filepath.Glob(filepath.Join(data, "sync", "*.json")); err != nil || len(left) > 0 {

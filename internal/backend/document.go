@@ -266,7 +266,7 @@ func (b *Backend) deleteSpace(ctx context.Context, o api.DeleteRequest) (api.Rec
 func (b *Backend) removeSpace(ctx context.Context, space string) (ingest.Receipt, error) {
 	// Tokens and prompts first. If this is interrupted, they must not apply to a new space of
 	// the same name.
-	if err := errors.Join(b.Tokens.DropSpace(space), b.PromptFiles(space).Remove(), b.removeSyncFile(space)); err != nil {
+	if err := errors.Join(b.Tokens.DropSpace(space), b.PromptFiles(space).Remove(), b.removeSyncFiles(space)); err != nil {
 		return ingest.Receipt{}, err
 	}
 	b.Events.Forget(space)
@@ -286,11 +286,14 @@ func (b *Backend) removeSpace(ctx context.Context, space string) (ingest.Receipt
 	return got, err
 }
 
-// removeSyncFile removes the names of the files that a space follows.
-func (b *Backend) removeSyncFile(space string) error {
-	err := os.Remove(b.Home.Path(home.SyncFile(space)))
+// removeSyncFiles removes what is known of the files and mails that a space follows.
+func (b *Backend) removeSyncFiles(space string) error {
+	err := os.RemoveAll(b.Home.Path(home.SyncFolder(space)))
+	if err == nil {
+		err = os.Remove(b.Home.Path(home.SyncFile(space)))
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.New(fault.Unavailable, "backend.removeSyncFile", "%w", err)
+		return fault.New(fault.Unavailable, "backend.removeSyncFiles", "%w", err)
 	}
 	return nil
 }

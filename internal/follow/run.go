@@ -28,8 +28,9 @@ type Document struct {
 // File is a file to send.
 type File struct {
 	Path string
-	Size int64 // of the file
-	From int64 // where the part to send begins
+	Name string // to send it under; empty: Path
+	Size int64  // of the file
+	From int64  // where the part to send begins
 }
 
 // space is where the documents are.

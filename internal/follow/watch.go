@@ -40,22 +40,22 @@ func Watch(ctx context.Context, w *Watcher, t Times, pass func(context.Context) 
 				return nil
 			}
 			continue
-		case !mayPass(err):
+		case !MayPass(err):
 			return fault.Wrap("follow.Watch", err)
 		}
 		if !told {
 			waiting(err)
 			told = true
 		}
-		if !sleep(ctx, retry) {
+		if !Sleep(ctx, retry) {
 			return nil
 		}
 		retry = min(2*retry, t.Poll)
 	}
 }
 
-// mayPass says that percached may answer later: it is restarted, or busy.
-func mayPass(err error) bool {
+// MayPass says that percached may answer later: it is restarted, or busy.
+func MayPass(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Overloaded, fault.Timeout:
 		return true
@@ -94,7 +94,8 @@ func (w *Watcher) wait(ctx context.Context, t Times) bool {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits. It returns false if ctx ends.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

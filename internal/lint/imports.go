@@ -77,7 +77,7 @@ func layers() []layer {
 		{"internal/node/...", append(node, "internal/node")},
 		{"internal/backend", backend},
 		{"internal/link", append(shell, "api/client")},
-		{"internal/follow", append(shell, "knowledgebank", "knowledgebank/reader")},
+		{"internal/follow/...", append(shell, "internal/follow", "knowledgebank", "knowledgebank/reader")},
 		{"internal/child", shell},
 		{"internal/selftest/...", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "llm/llmtest", "models", "qkvtree"})},
 		{"internal/daemon", daemon},
@@ -86,7 +86,7 @@ func layers() []layer {
 		{"eval/...", []string{"api/client"}},
 		{"clients/go", []string{"api/client"}},
 		{"cmd/percached-eval/...", append(top, "eval/...", "internal/commands")},
-		{"cmd/percached/...", append(top, "internal/commands", "internal/demo/...", "internal/follow")},
+		{"cmd/percached/...", append(top, "internal/commands", "internal/demo/...", "internal/follow/...")},
 	}
 }
 
@@ -147,6 +147,8 @@ func doors() map[string]string {
 		"github.com/modelcontextprotocol/": "cmd/percached",
 		"github.com/ollama/ollama":         "llm/llamacpp/...",
 		"github.com/ardanlabs/":            "llm/jinja",
+		"github.com/emersion/":             "internal/follow/account",
+		"golang.org/x/term":                "cmd/percached",
 
 		"github.com/parquet-go/": "eval/enronqa",
 		"gonum.org/":             "eval/figure",

@@ -24,7 +24,8 @@
 //	address   where the daemon listens; exists while it runs, and after a crash until
 //	          the folder is opened again
 //	inbox     uploads that are not processed yet
-//	sync      what commands know of the folders that a space follows
+//	sync      what commands know of the folders and mail accounts that a space follows, and
+//	          the passwords of the accounts
 //	restore-* a restore in progress; see EndRestore
 //	token     the main token; the others are in tokens.json and tokens.lock
 //	percached.conf  the owner's settings; may exist before the rest

@@ -94,10 +94,18 @@ func (h *Home) Path(name ...string) string {
 
 // SyncFile is the path, in a data folder, of the file with what percached add --sync and
 // percached watch know of the files of a space.
-func SyncFile(space string) string {
+func SyncFile(space string) string { return SyncFolder(space) + ".json" }
+
+// SyncFolder is the path, in a data folder, of the folder with what percached sources knows
+// of the mail accounts of a space.
+func SyncFolder(space string) string {
 	sum := sha256.Sum256([]byte(space))
-	return filepath.Join("sync", hex.EncodeToString(sum[:16])+".json")
+	return filepath.Join("sync", hex.EncodeToString(sum[:16]))
 }
+
+// SourcesFolder is the path, in a data folder, of the folder with the mail accounts that
+// spaces follow, and their passwords.
+const SourcesFolder = "sync/sources"
 
 // Close unlocks the folder. It also marks it as clean, unless Unclean is still set.
 func (h *Home) Close() error {
