@@ -178,11 +178,7 @@ func listChosen(c *session, chosen []client.Document) {
 			c.note("and %d more", len(chosen)-i)
 			return
 		}
-		date := ""
-		if d.Date != nil {
-			date = d.Date.Format("2006-01-02")
-		}
-		c.note("%10s  %s  %s", date, d.Title, deref(d.Path))
+		c.note("%10s  %s  %s", dateText(d.Date), d.Title, deref(d.Path))
 	}
 }
 
