@@ -232,8 +232,12 @@ func receiptText(r client.Receipt) string {
 		n    int
 		noun string
 	}{
-		{r.Documents, "document"}, {r.Entries, "stored answer"}, {r.History, "asked question"},
-		{r.Predictions, "predicted question"}, {r.Summaries, "summary"}, {r.Turns, "message"},
+		{r.Documents, "document"},
+		{r.Entries, "stored answer"},
+		{r.History, "asked question"},
+		{r.Predictions, "predicted question"},
+		{r.Summaries, "summary"},
+		{r.Turns, "message"},
 	} {
 		if one.n > 0 {
 			parts = append(parts, countOf(one.n, one.noun))
