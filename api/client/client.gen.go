@@ -1082,7 +1082,7 @@ type Deletions struct {
 	// removes them (`pending`), or no file contains any (`gone`).
 	Bytes BytesState `json:"bytes"`
 
-	// Pending Deletions whose bytes are still on the disk. The last step is common to all spaces and counts as one.
+	// Pending Deletions in this space whose bytes are still on the disk. Those of which the last step is left count as one.
 	Pending int `json:"pending"`
 
 	// Remembered Deleted documents that later uploads leave out.
@@ -4184,8 +4184,8 @@ type ClientInterface interface {
 	//
 	// Deletes documents, stored answers, tensors, history, predictions, settings and the tokens
 	// for this space only. The receipt counts the deleted data. With `clean_up` the response waits
-	// until the bytes are removed from the disk. Otherwise background work removes them; if there
-	// is none, they are removed at once.
+	// until the bytes are removed from the disk. Otherwise background work removes them within
+	// seconds.
 	// Token: admin, for this space.
 	//
 	// Corresponds with DELETE /v1/spaces/{space} (the `DeleteSpace` operationId).
@@ -5690,8 +5690,8 @@ func (c *Client) CreateSpace(ctx context.Context, body CreateSpaceJSONRequestBod
 //
 // Deletes documents, stored answers, tensors, history, predictions, settings and the tokens
 // for this space only. The receipt counts the deleted data. With `clean_up` the response waits
-// until the bytes are removed from the disk. Otherwise background work removes them; if there
-// is none, they are removed at once.
+// until the bytes are removed from the disk. Otherwise background work removes them within
+// seconds.
 // Token: admin, for this space.
 //
 // Corresponds with DELETE /v1/spaces/{space} (the `DeleteSpace` operationId).
@@ -10907,8 +10907,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes documents, stored answers, tensors, history, predictions, settings and the tokens
 	// for this space only. The receipt counts the deleted data. With `clean_up` the response waits
-	// until the bytes are removed from the disk. Otherwise background work removes them; if there
-	// is none, they are removed at once.
+	// until the bytes are removed from the disk. Otherwise background work removes them within
+	// seconds.
 	// Token: admin, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -14218,8 +14218,8 @@ func (c *ClientWithResponses) CreateSpaceWithResponse(ctx context.Context, body 
 //
 // Deletes documents, stored answers, tensors, history, predictions, settings and the tokens
 // for this space only. The receipt counts the deleted data. With `clean_up` the response waits
-// until the bytes are removed from the disk. Otherwise background work removes them; if there
-// is none, they are removed at once.
+// until the bytes are removed from the disk. Otherwise background work removes them within
+// seconds.
 // Token: admin, for this space.
 //
 // Returns a wrapper object for the known response body format(s).

@@ -2,7 +2,6 @@
 import { call, get } from "./api.js";
 import { ask } from "./dialogs.js";
 import { $, button, el, fill, show, tell, wrongLine } from "./dom.js";
-import { forgetDocument } from "./forgetting.js";
 import { at, here } from "./here.js";
 import { day } from "./words.js";
 
@@ -50,7 +49,11 @@ async function edit(f) {
 }
 
 async function remove(f) {
-  if (await forgetDocument({ id: f.id, title: f.text })) await changed("The fact is deleted.");
+  const sure = await ask({
+    title: "Delete this fact?", text: `percached deletes “${f.text}” and the answers that rest on it.`, yes: "Delete", grave: true,
+    attempt: () => call("DELETE", at("facts", f.id)),
+  });
+  if (sure) await changed("The fact is deleted.");
 }
 
 function draw(facts) {

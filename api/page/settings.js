@@ -31,7 +31,7 @@ export async function refresh() {
 
 function draw(settings, status) {
   fill(box(),
-    settings ? [drawWork(valuesOf(settings)), drawStorage(valuesOf(settings), status.stored)] : el("p", { class: "note", text: "These settings belong to all spaces. Your token does not include them." }),
+    settings ? [drawWork(valuesOf(settings)), drawStorage(valuesOf(settings), status.stored)] : el("p", { class: "note", text: "These settings apply to all spaces. Your token does not allow changing them." }),
     drawPrivacy(settings ? valuesOf(settings) : null),
     el("div", { id: "settings-news", role: "status" }, news),
     settings ? drawKept(settings.filter((s) => s.source === "runtime")) : null);
@@ -110,7 +110,7 @@ function drawPrivacy(now) {
 }
 
 async function clear() {
-  const sure = await ask({ title: "Clear the list of your questions?", text: `The list of questions that you asked in the space ${here.space} goes. Answers and conversations stay.`, yes: "Clear", grave: true });
+  const sure = await ask({ title: "Clear the list of your questions?", text: `percached deletes the list of questions that you asked in the space ${here.space}. Answers and conversations stay.`, yes: "Clear", grave: true });
   if (!sure) return;
   await call("DELETE", at("history"));
   tell("The list of your questions is cleared.");
@@ -122,6 +122,6 @@ async function clear() {
 function drawKept(changed) {
   if (changed.length === 0) return null;
   return el("section", { class: "note stack tight", "aria-label": "To keep your changes" },
-    el("p", { text: "Your changes hold until percached ends. To keep them, put these lines into the file percached.conf in its data folder:" }),
+    el("p", { text: "Your changes are valid until percached ends. To keep them, put these lines into the file percached.conf in its data folder:" }),
     el("pre", {}, changed.map((s) => `${s.key} = ${s.value}`).join("\n")));
 }

@@ -122,7 +122,7 @@ export async function reread() {
 }
 
 async function remove(c) {
-  const sure = await ask({ title: "Delete this conversation?", text: `“${c.title}” goes, with its questions and answers. Your documents stay.`, yes: "Delete", grave: true });
+  const sure = await ask({ title: "Delete this conversation?", text: `percached deletes “${c.title}” with its questions and answers. Your documents stay.`, yes: "Delete", grave: true });
   if (!sure) return;
   await call("DELETE", at("conversations", c.id));
   if (c.id === id) open("", []);

@@ -1,12 +1,12 @@
 // Adds chosen or dropped files and folders. The daemon's events report their progress.
 import { call, get } from "./api.js";
-import { $, el, fill, wrongLine } from "./dom.js";
+import { $, button, el, fill, wrongLine } from "./dom.js";
 import { dropped } from "./drop.js";
 import { at } from "./here.js";
 import { hear } from "./live.js";
 import { bytes, count, plural } from "./words.js";
 
-const watched = new Map(); // id of an upload: its path, its files' names, and the element that shows it
+const watched = new Map(); // id of an upload: its path, its files, their names in words, and the element that shows it
 const listed = 200; // files that are listed at most
 
 export function begin() {
@@ -37,7 +37,8 @@ export function reset() {
   fill($("uploads"));
 }
 
-async function add(files) {
+// again also adds documents that the user deleted before.
+async function add(files, again = false) {
   if (files.length === 0) return;
   const size = files.reduce((sum, f) => sum + f.file.size, 0);
   const item = el("li", { class: "card upload" });
@@ -48,8 +49,8 @@ async function add(files) {
   for (const f of files) form.append("files", f.file, f.name);
   try {
     const path = at("uploads");
-    const status = await call("POST", at("documents"), { form });
-    watched.set(status.id, { path: `${path}/${encodeURIComponent(status.id)}`, item, names, sent: files.map((f) => f.name) });
+    const status = await call("POST", `${at("documents")}${again ? "?again=true" : ""}`, { form });
+    watched.set(status.id, { path: `${path}/${encodeURIComponent(status.id)}`, item, names, files });
     await look(status.id);
   } catch (e) {
     fill(item, el("strong", { text: names }), wrongLine(e));
@@ -60,7 +61,7 @@ const ended = new Set(["done", "failed"]);
 const words = { queued: "Stored; waiting", running: "Reading", done: "Done", failed: "Failed" };
 
 async function look(id) {
-  const { path, item, names, sent } = watched.get(id);
+  const { path, item, names, files } = watched.get(id);
   let s;
   try {
     s = await get(path);
@@ -68,11 +69,11 @@ async function look(id) {
     return; // the next event tries again
   }
   if (!watched.has(id)) return; // an earlier response reported the end
-  draw(item, names, words[s.state] ?? s.state, s, sent);
+  draw(item, names, words[s.state] ?? s.state, s, files);
   if (ended.has(s.state)) watched.delete(id);
 }
 
-function draw(item, names, state, s, sent = []) {
+function draw(item, names, state, s, files = []) {
   item.dataset.state = s?.state ?? "sending";
   const done = s && ended.has(s.state);
   const counts = s ? [["added", s.added], ["replaced", s.replaced], ["unchanged", s.unchanged], ["failed", s.failed]]
@@ -84,14 +85,17 @@ function draw(item, names, state, s, sent = []) {
     done ? null : el("progress", { "aria-label": `${names}: ${state}` }),
     counts.length > 0 ? el("p", { class: "soft small", text: counts.join(" · ") }) : null,
     s?.error ? el("p", { class: "wrong", text: s.error }) : null,
-    s?.state === "done" ? results(sent, s, open) : null);
+    done && s.deleted_before > 0 ? el("p", { class: "row tight" }, `${plural(s.deleted_before, "document")} left out, because you deleted ${s.deleted_before === 1 ? "it" : "them"} before.`,
+      button("Add anyway", () => add(files, true), { class: "outline" })) : null,
+    s?.state === "done" ? results(files.map((f) => f.name), s, open) : null);
 }
 
-// results says what became of each file. Files with a fault come first.
-function results(sent, { failures, left_out: leftOut }, open) {
+// results says what became of each file. Files with a fault come first. A file of which a deleted
+// document was left out is not called added.
+function results(sent, { failures, left_out: leftOut, deleted_before: deleted }, open) {
   const faults = failures.map((f) => el("li", { class: "wrong" }, sign("✕", "not added: "), `${f.name}: ${f.reason}`));
-  const parts = leftOut.map((f) => el("li", {}, sign("!", "in part: "), `${f.name}: ${f.reason}`));
-  const bad = new Set(failures.map((f) => f.name));
+  const parts = leftOut.map((f) => el("li", {}, sign("!", "left out: "), `${f.name}: ${f.reason}`));
+  const bad = new Set([...failures, ...(deleted > 0 ? leftOut : [])].map((f) => f.name));
   const good = sent.filter((name) => !bad.has(name) && ![...bad].some((b) => b.startsWith(name)));
   const all = [...faults, ...parts, ...good.map((name) => el("li", {}, sign("✓", "added: "), name))];
   return el("details", { open: open ?? (faults.length + parts.length > 0 || sent.length < 10) },

@@ -315,6 +315,8 @@ func (a *addRun) awaitUpload(ctx context.Context, sent *client.UploadStatus) err
 	switch {
 	case ctx.Err() != nil:
 		up = a.cancel(ctx, up)
+	case isMissing(err): // the deletion of a document also deletes reports, which may name it
+		err = fault.New(fault.Unavailable, "cli.add", "the report of the upload was deleted, or the upload was cancelled; run the same command again")
 	case fault.KindOf(err) == fault.Unavailable:
 		err = fault.New(fault.Unavailable, "cli.add", "the daemon stopped responding; the uploaded files are stored and will be added when it runs again")
 	}

@@ -18,8 +18,12 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 }
 
 // confirm asks a person whether to go on, for example "delete the history of mail?". If yes
-// is set it does not ask. If nobody can be asked it refuses. The error ends the command.
+// is set it does not ask. If nobody can be asked it refuses. The error ends the command. The
+// question names a daemon elsewhere, whose address may be in the environment.
 func (c *session) confirm(ctx context.Context, yes bool, format string, args ...any) error {
+	if c.Daemon != "" && c.Data == "" {
+		format, args = "At %s: "+format, append([]any{c.Daemon}, args...)
+	}
 	return confirm(ctx, c.in, c.stderr, yes, format, args...)
 }
 

@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/link"
 )
 
 // Every command that deletes has --yes, and changes nothing where nobody can be asked.
@@ -19,7 +21,7 @@ func TestConfirm(t *testing.T) {
 	if err := confirm(t.Context(), strings.NewReader(""), &errs, true, "Delete it?"); err != nil {
 		t.Errorf("with --yes: %v", err)
 	}
-	for _, path := range []string{"spaces delete", "facts delete", "qa delete", "conversations delete", "history clear", "cache clear", "token revoke"} {
+	for _, path := range []string{"documents delete", "spaces delete", "facts delete", "qa delete", "conversations delete", "history clear", "cache clear", "token revoke"} {
 		if help, _, _ := called(t.Context(), append(strings.Fields(path), "--help")...); !strings.Contains(help, "--yes") {
 			t.Errorf("percached %s has no --yes", path)
 		}
@@ -42,5 +44,18 @@ func TestVersionFlag(t *testing.T) {
 	command, _, _ := called(t.Context(), "version")
 	if status != commands.ExitDone || flag != command || !strings.HasPrefix(flag, "percached ") {
 		t.Errorf("%d, %q, %q", status, flag, command)
+	}
+}
+
+// A question about a daemon elsewhere says where that is.
+func TestConfirmNamesTheDaemon(t *testing.T) {
+	for want, l := range map[string]*link.Link{
+		"here: Delete mail?":           {Daemon: "http://127.0.0.1:7337", Data: "/data"},
+		"At https://nas: Delete mail?": {Daemon: "https://nas"},
+	} {
+		c := &session{Link: l, in: strings.NewReader(""), stderr: io.Discard}
+		if err := c.confirm(t.Context(), false, "Delete %s?", "mail"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

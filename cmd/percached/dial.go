@@ -73,7 +73,7 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 		if l == nil {
 			return nil, fault.New(fault.Unavailable, "cli.dial", "no daemon runs on %s; start one with percached serve", data)
 		}
-		return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
+		return ready(cmd, l)
 	}
 	l, err := daemon.InProcess(cmd.Context(), conf, n.Model, node.Dependencies{}, cmd.ErrOrStderr())
 	used, busy := errors.AsType[*home.InUse](err)
@@ -90,7 +90,16 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 	if len(given) > 0 {
 		return nil, cmdline.Misusef("%s serves %s with its own configuration, so --%s has no effect; leave it out, or use percached config set", used.Who, data, strings.Join(given, ", --"))
 	}
-	return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
+	return ready(cmd, l)
+}
+
+// ready returns the link when its daemon can answer questions, and closes it if that fails.
+func ready(cmd *cobra.Command, l *link.Link) (*link.Link, error) {
+	if err := l.Ready(cmd.Context(), cmd.ErrOrStderr()); err != nil {
+		l.Close() //nolint:errcheck // it is only a connection
+		return nil, err
+	}
+	return l, nil
 }
 
 // openRemote links to a daemon that is named by its address.
@@ -108,7 +117,7 @@ func openRemote(cmd *cobra.Command, t link.Target) (*link.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, l.Ready(cmd.Context(), cmd.ErrOrStderr())
+	return ready(cmd, l)
 }
 
 // loadConfig loads the configuration of a command. It also returns the keys other than data

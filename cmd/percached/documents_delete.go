@@ -178,11 +178,7 @@ func listChosen(c *session, chosen []client.Document) {
 			c.note("and %d more", len(chosen)-i)
 			return
 		}
-		date := ""
-		if d.Date != nil {
-			date = d.Date.Format("2006-01-02")
-		}
-		c.note("%10s  %s  %s", date, d.Title, deref(d.Path))
+		c.note("%10s  %s  %s", dateText(d.Date), d.Title, deref(d.Path))
 	}
 }
 
@@ -236,8 +232,12 @@ func receiptText(r client.Receipt) string {
 		n    int
 		noun string
 	}{
-		{r.Documents, "document"}, {r.Entries, "stored answer"}, {r.History, "asked question"},
-		{r.Predictions, "predicted question"}, {r.Summaries, "summary"}, {r.Turns, "message"},
+		{r.Documents, "document"},
+		{r.Entries, "stored answer"},
+		{r.History, "asked question"},
+		{r.Predictions, "predicted question"},
+		{r.Summaries, "summary"},
+		{r.Turns, "message"},
 	} {
 		if one.n > 0 {
 			parts = append(parts, countOf(one.n, one.noun))

@@ -225,7 +225,7 @@ func TestStartTidies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Library.RemoveFromMeta(t.Context(), func() error { return nil }); err != nil {
+	if err := s.Library.RemoveFromMeta(t.Context(), "s", func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	untidy(t, s, true)

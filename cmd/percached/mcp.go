@@ -218,6 +218,9 @@ func (t *toolServer) add(ctx context.Context, _ *mcp.CallToolRequest, in addInpu
 	if len(done.Failures) > 0 {
 		return nil, addOutput{}, errors.New(done.Failures[0].Reason)
 	}
+	if done.DeletedBefore > 0 {
+		return nil, addOutput{}, errors.New("the user deleted this text before; if the user wants it back, add it under another name")
+	}
 	return nil, addOutput{done.Added, done.Replaced}, nil
 }
 

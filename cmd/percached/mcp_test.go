@@ -102,6 +102,9 @@ func TestMCP(t *testing.T) {
 	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: documentURI + id}); err == nil {
 		t.Error("a forgotten document can be read")
 	}
+	if again, failed := callTool[addOutput](t, s, "add", map[string]any{"name": "heron", "text": "The budget for Heron is $46,000. Ana Ruiz leads it."}); !strings.Contains(failed, "deleted this text before") {
+		t.Errorf("a forgotten text was left out in silence: %+v %s", again, failed)
+	}
 	leave()
 	reader, leave := assistant(t, "--data", data, "--threads", "1", "--read-only")
 	defer leave()

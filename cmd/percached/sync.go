@@ -23,7 +23,7 @@ func (a *addRun) syncOnce(ctx context.Context, paths []string, empty bool) error
 	if err != nil {
 		return err
 	}
-	o.Space, o.Full, o.Empty = &followed{add: a}, true, empty
+	o.Space, o.Full, o.Empty, o.Again = &followed{add: a}, true, empty, a.again
 	o.Observer = follow.Observer{
 		Found:  func(bytes int64) { a.total = bytes },
 		Passed: func(bytes int64) { a.done += bytes },

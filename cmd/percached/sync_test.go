@@ -62,6 +62,33 @@ func TestAddSync(t *testing.T) {
 	}
 }
 
+// A document that the user deleted stays out of add --sync until the user adds it again.
+func TestAddSyncAgain(t *testing.T) {
+	data, note := dataOf(t)
+	sync := []string{"add", "--sync", note, "--json", "--data", data}
+	for _, step := range []struct {
+		name  string
+		args  []string
+		added int
+		left  int // out
+	}{
+		{"unchanged", sync, 0, 0},
+		{"deleted", []string{"documents", "delete", note, "--yes", "--json", "--data", data}, 0, 0},
+		{"left out", sync, 0, 1},
+		{"known", sync, 0, 0},
+		{"again", append(sync, "--again"), 1, 0},
+	} {
+		out, errs, status := called(patiently(t), step.args...)
+		var got addReport
+		if err := json.Unmarshal([]byte(out), &got); err != nil || status != commands.ExitDone {
+			t.Fatalf("%s: status %d, %v\n%s%s", step.name, status, err, out, errs)
+		}
+		if got.Added != step.added || got.DeletedBefore != step.left {
+			t.Errorf("%s: %d added, %d left out; want %d, %d", step.name, got.Added, got.DeletedBefore, step.added, step.left)
+		}
+	}
+}
+
 // cued is an output that calls a function once for each awaited text that appears in it.
 type cued struct {
 	lockedBuffer

@@ -196,7 +196,7 @@ func tokenRevoke() *cobra.Command {
 	}
 	cmd = tokenSubcommand("revoke ID", "Revoke a token; the ID main replaces the main token", cobra.ExactArgs(1), func(dir string, args []string) (cmdline.Report, error) {
 		if args[0] == token.MainID { // also if its file cannot be used
-			if err := ask("Replace the main token? Whoever uses the old one is shut out."); err != nil {
+			if err := ask("Replace the main token? Clients that use the old one lose access."); err != nil {
 				return nil, err
 			}
 			secret, err := token.Renew(dir)

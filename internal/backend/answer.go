@@ -184,7 +184,7 @@ func (b *Backend) clearSpaceHistory(ctx context.Context, space string) (out api.
 	if _, err := b.Knowledge.Space(space); err != nil {
 		return out, err
 	}
-	err = b.Library.RemoveFromMeta(ctx, func() (err error) {
+	err = b.Library.RemoveFromMeta(ctx, space, func() (err error) {
 		if out.Removed, err = b.History.Clear(space); err == nil { // predictions made from the history reveal it
 			b.Asker.Settle()
 			_, err = b.Predictor.ForgetHistory(space)

@@ -99,7 +99,7 @@ func (b *Backend) deleteConversation(ctx context.Context, in api.OneConversation
 		return out, err
 	}
 	var r ingest.Receipt
-	if err := b.Library.RemoveFromMeta(ctx, func() (err error) {
+	if err := b.Library.RemoveFromMeta(ctx, in.Space, func() (err error) {
 		if r.Turns, err = b.Node.Conversations.Delete(in.Space, id); err == nil {
 			b.Asker.Settle()
 			r.Slices, r.Bytes, err = b.Node.Tree.Forget(in.Space, []percached.ChunkID{percached.ChunkID(id)})

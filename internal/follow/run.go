@@ -85,6 +85,8 @@ type Options struct {
 	Empty bool
 	// Full: compare with the documents of the space, not only with the state.
 	Full bool
+	// Again: documents that the space did not have after they were sent are sent again.
+	Again bool
 	// Settle is how long a file must have been left alone before a mail that vanished from
 	// it is believed to be gone.
 	Settle   time.Duration
@@ -200,7 +202,9 @@ func (r *run) incomplete(known *record) bool {
 	if r.have == nil {
 		return false
 	}
-	return slices.ContainsFunc(r.missing(known.Documents), func(id percached.DocumentID) bool { return !slices.Contains(known.Absent, id) })
+	return slices.ContainsFunc(r.missing(known.Documents), func(id percached.DocumentID) bool {
+		return r.Again || !slices.Contains(known.Absent, id)
+	})
 }
 
 // consider looks whether a file must be sent.

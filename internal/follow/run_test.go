@@ -230,6 +230,37 @@ func TestReturns(t *testing.T) {
 	}
 }
 
+// What the user deleted from the space is sent once, and then only if the user wants it back.
+func TestDeletedByUser(t *testing.T) {
+	w := newWorld(t)
+	w.must()
+	key := "file:" + w.path("a.md")
+	if delete(w.paths, key); w.holds() == all {
+		t.Fatal("no document was deleted")
+	}
+	w.unwanted[key] = true
+	for _, step := range []struct {
+		name  string
+		again bool
+		sent  []string
+		holds string
+	}{
+		{"it is left out", false, []string{"a.md"}, "deep/b.txt four one three two"},
+		{"it is not sent again", false, nil, "deep/b.txt four one three two"},
+		{"the user wants it back", true, []string{"a.md"}, all},
+		{"it stays", false, nil, all},
+	} {
+		if step.again {
+			clear(w.unwanted)
+		}
+		w.again = step.again
+		w.must()
+		if d := cmp.Diff(step.sent, w.sent) + cmp.Diff(step.holds, w.holds()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, d)
+		}
+	}
+}
+
 // A mailbox that is being written loses no mail before it has been left alone.
 func TestMailboxIsWritten(t *testing.T) {
 	w := newWorld(t)

@@ -97,6 +97,7 @@ type world struct {
 	dir, data string
 	empty     bool
 	full      bool
+	again     bool
 	roots     []string
 	settle    time.Duration
 	now       func() time.Time
@@ -160,7 +161,7 @@ func (w *world) run() (Report, error) {
 	defer func() { w.ok(s.Close()) }()
 	w.sent, w.changes = nil, nil
 	return Run(w.Context(), Options{
-		Space: &w.memory, State: s, Roots: w.roots, Empty: w.empty, Full: w.full, Settle: w.settle, Now: w.now,
+		Space: &w.memory, State: s, Roots: w.roots, Empty: w.empty, Full: w.full, Again: w.again, Settle: w.settle, Now: w.now,
 		Observer: Observer{Changed: func(c Change) {
 			w.changes = append(w.changes, strings.TrimSuffix(fmt.Sprint(c.What, " ", w.short(c.Path), " ", c.Deleted), " 0"))
 		}},

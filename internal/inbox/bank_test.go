@@ -136,7 +136,9 @@ func (s *bank) CatchUp(_ context.Context, space string) error {
 	return nil
 }
 
-func (s *bank) RemoveFromMeta(_ context.Context, remove func() error) error { return remove() }
+func (s *bank) RemoveFromMeta(_ context.Context, _ string, remove func() error) error {
+	return remove()
+}
 
 // options are those of an inbox with a bank as its library.
 func options(t *testing.T, s *bank) inbox.Options {

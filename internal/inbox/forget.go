@@ -13,7 +13,7 @@ import (
 // uploads that ended are not listed any more, and a running one keeps its counts
 // only.
 func (in *Inbox) Forget(space string) error {
-	return fault.Wrap("inbox.Forget", in.remove(func() (records []change, files []string) {
+	return fault.Wrap("inbox.Forget", in.remove(space, func() (records []change, files []string) {
 		for _, e := range in.uploads {
 			switch {
 			case e.Space != space:
@@ -36,7 +36,7 @@ func (in *Inbox) Forget(space string) error {
 func (in *Inbox) DropSpace(space string) error {
 	const op = "inbox.DropSpace"
 	gone := fault.New(fault.NotFound, op, "the space %q was forgotten", space)
-	return fault.Wrap(op, in.drop(gone, func(in, _ string) bool { return in == space }))
+	return fault.Wrap(op, in.drop(space, gone, func(in, _ string) bool { return in == space }))
 }
 
 // Cancel fails and forgets an upload. Documents that are stored by then stay.
@@ -46,15 +46,15 @@ func (in *Inbox) Cancel(space, id string) error {
 		return fault.Wrap(op, err)
 	}
 	gone := fault.New(fault.NotFound, op, "the upload was cancelled")
-	return fault.Wrap(op, in.drop(gone, func(_, upload string) bool { return upload == id }))
+	return fault.Wrap(op, in.drop(space, gone, func(_, upload string) bool { return upload == id }))
 }
 
-// drop removes the chosen uploads from memory and disk, and returns when none of them
+// drop removes the chosen uploads of a space from memory and disk, and returns when none of them
 // runs any more. After a crash none starts again.
-func (in *Inbox) drop(gone error, chosen func(space, id string) bool) error {
+func (in *Inbox) drop(owner string, gone error, chosen func(space, id string) bool) error {
 	var cut []*entry
 	var stopped []<-chan struct{}
-	err := in.remove(func() (records []change, files []string) {
+	err := in.remove(owner, func() (records []change, files []string) {
 		for _, e := range in.uploads {
 			if !chosen(e.Space, e.ID) {
 				continue
@@ -89,11 +89,11 @@ func (in *Inbox) drop(gone error, chosen func(space, id string) bool) error {
 	return err
 }
 
-// remove deletes the records and files that choose returns, so that the next CleanUp
+// remove deletes the records and files of a space that choose returns, so that the next CleanUp
 // leaves no byte of them. Choose runs with mu held.
-func (in *Inbox) remove(choose func() (records []change, files []string)) error {
+func (in *Inbox) remove(space string, choose func() (records []change, files []string)) error {
 	// Without the caller's ctx: what began to be forgotten is forgotten.
-	return in.o.Library.RemoveFromMeta(context.Background(), func() error {
+	return in.o.Library.RemoveFromMeta(context.Background(), space, func() error {
 		in.writing.Lock()
 		defer in.writing.Unlock()
 		in.mu.Lock()

@@ -17,9 +17,9 @@ type library interface {
 	Add(ctx context.Context, space string, read ingest.Source, progress func(ingest.Report)) (ingest.Report, error)
 	// CatchUp finishes what a cancelled Add left undone.
 	CatchUp(ctx context.Context, space string) error
-	// RemoveFromMeta runs a removal of records whose bytes must leave the disk: the next
+	// RemoveFromMeta runs a removal of records of a space whose bytes must leave the disk: the next
 	// CleanUp rewrites the database.
-	RemoveFromMeta(ctx context.Context, remove func() error) error
+	RemoveFromMeta(ctx context.Context, space string, remove func() error) error
 }
 
 // spaces looks up spaces.

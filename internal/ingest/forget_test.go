@@ -115,7 +115,7 @@ func (w *world) drop(key string) {
 func TestRemoveFromMeta(t *testing.T) {
 	w := newWorld(t)
 	failed := errors.New("half of it is removed")
-	if err := w.RemoveFromMeta(context.Background(), func() error { return failed }); !errors.Is(err, failed) {
+	if err := w.RemoveFromMeta(context.Background(), space, func() error { return failed }); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 	if due, err := w.NeedsCleanUp(); !due || err != nil {
@@ -126,11 +126,38 @@ func TestRemoveFromMeta(t *testing.T) {
 		copied = true
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := w.RemoveFromMeta(ctx, func() error { t.Error("it was removed meanwhile"); return nil }); kind(err) != fault.Timeout {
+		if err := w.RemoveFromMeta(ctx, space, func() error { t.Error("it was removed meanwhile"); return nil }); kind(err) != fault.Timeout {
 			t.Error(err)
 		}
 	}))
 	if due, err := w.NeedsCleanUp(); due || err != nil || !copied {
 		t.Error(due, err, copied)
 	}
+}
+
+// A space does not show that another one deleted something, unless percached cannot know
+// which did.
+func TestUncleanInOneSpace(t *testing.T) {
+	const other = "other"
+	ctx := context.Background()
+	w := newWorld(t)
+	w.ok(w.Knowledge.CreateSpace(percached.Space{Name: other, Kind: "notes"}))
+	unclean := func(when string, want ...int) {
+		t.Helper()
+		for i, name := range []string{space, other, ""} {
+			if n, err := w.Unclean(name); n != want[i] || err != nil {
+				t.Errorf("%s: %d deletions of %q, want %d: %v", when, n, name, want[i], err)
+			}
+		}
+	}
+	unclean("nothing was deleted", 0, 0, 0)
+	w.ok(w.RemoveFromMeta(ctx, space, func() error { return nil }))
+	unclean("deleted", 1, 0, 1)
+	w.ok(w.CleanUp(ctx, nil))
+	unclean("cleaned up", 0, 0, 0)
+	w.ok(w.RemoveFromMeta(ctx, space, func() error { return nil }))
+	w.close()
+	w.open()
+	w.ok(w.Recover(ctx, true))
+	unclean("after a crash", 1, 1, 1)
 }

@@ -74,9 +74,13 @@ type Library struct {
 	Layers
 	turns *turns
 
-	mu sync.Mutex // guards behind
+	mu sync.Mutex // guards behind, unclean and uncleanAll
 	// behind holds the spaces whose layers failed to follow the knowledge bank.
 	behind map[string]bool
+	// unclean holds the spaces of which something was deleted since the last CleanUp: a token
+	// of one space must not see that another deleted something. After a crash it may be any.
+	unclean    map[string]bool
+	uncleanAll bool
 	// deleted has an element if KeepClean does not know of the last deletion.
 	deleted chan struct{}
 }
@@ -86,7 +90,7 @@ func New(l Layers) *Library {
 	if l.Now == nil {
 		l.Now = time.Now
 	}
-	return &Library{Layers: l, turns: newTurns(), behind: map[string]bool{}, deleted: make(chan struct{}, 1)}
+	return &Library{Layers: l, turns: newTurns(), behind: map[string]bool{}, unclean: map[string]bool{}, deleted: make(chan struct{}, 1)}
 }
 
 // Behind reports whether the layers of some space failed to follow the knowledge bank.

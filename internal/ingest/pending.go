@@ -40,6 +40,7 @@ func (p *pending) key() []byte {
 
 // note writes a note, and what also writes, in one transaction.
 func (l *Library) note(p *pending, also ...func(*kv.Tx) error) error {
+	l.setUnclean(p.Space)
 	b, err := json.Marshal(p)
 	if err != nil {
 		return fault.New(fault.Internal, "ingest: note", "%w", err)
@@ -122,17 +123,18 @@ func (l *Library) keepIncoming(space string, coming []*knowledgebank.Source) err
 	return nil
 }
 
-// RemoveFromMeta runs remove, which deletes something from meta. It first records that
+// RemoveFromMeta runs remove, which deletes something of a space from meta. It first records that
 // CleanUp is due, because the deleted bytes will still be in the files. It excludes
 // CleanUp meanwhile, which might have copied those bytes already and would delete the
 // record.
-func (l *Library) RemoveFromMeta(ctx context.Context, remove func() error) error {
+func (l *Library) RemoveFromMeta(ctx context.Context, space string, remove func() error) error {
 	const op = "ingest.RemoveFromMeta"
 	done, err := l.turns.shared(ctx)
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
 	defer done()
+	l.setUnclean(space)
 	if err := l.deleteNotes(nil); err != nil {
 		return fault.Wrap(op, err)
 	}
@@ -153,9 +155,9 @@ func (l *Library) has(key []byte) (there bool, err error) {
 	return there, err
 }
 
-// Unclean counts the deletions in a space whose bytes are still on disk. All spaces share
-// the files; an empty name counts for all of them. The last step cleans up after all
-// deletions together, and counts as one.
+// Unclean counts the deletions in a space whose bytes are still on disk; an empty name counts
+// for all spaces. The last step cleans up after all deletions together, and counts as one in
+// each space that had any. After a crash it is not known which had, so it counts in all.
 func (l *Library) Unclean(space string) (n int, err error) {
 	const op = "ingest.Unclean"
 	notes, err := l.notes()
@@ -167,7 +169,7 @@ func (l *Library) Unclean(space string) (n int, err error) {
 			n++
 		}
 	}
-	if half, err := l.onlyMetaDirty(); err != nil || !half {
+	if half, err := l.onlyMetaDirty(); err != nil || !half || !l.isUnclean(space) {
 		return n, fault.Wrap(op, err)
 	}
 	return max(n, 1), nil
@@ -183,7 +185,31 @@ func (l *Library) NeedsCleanUp() (bool, error) {
 	return half, fault.Wrap("ingest.NeedsCleanUp", err)
 }
 
-// deleteCleanMark records that nothing must be cleaned.
+// deleteCleanMark records that nothing must be cleaned. Nothing may change at the same time.
 func (l *Library) deleteCleanMark() error {
-	return l.Meta.Update(func(tx *kv.Tx) error { return tx.Delete(cleanMarkKey()) })
+	err := l.Meta.Update(func(tx *kv.Tx) error { return tx.Delete(cleanMarkKey()) })
+	if err == nil {
+		l.setClean()
+	}
+	return err
+}
+
+// isUnclean reports whether something of a space was deleted since the last CleanUp.
+func (l *Library) isUnclean(space string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return space == "" || l.uncleanAll || l.unclean[space]
+}
+
+func (l *Library) setUnclean(space string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unclean[space] = true
+}
+
+func (l *Library) setClean() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.uncleanAll = false
+	clear(l.unclean)
 }

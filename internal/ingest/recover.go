@@ -22,6 +22,13 @@ func (l *Library) Recover(ctx context.Context, unclean bool) error {
 	if err != nil {
 		return fault.Wrap(op, err)
 	}
+	half, err := l.onlyMetaDirty()
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	l.mu.Lock()
+	l.uncleanAll = half
+	l.mu.Unlock()
 	errs := []error{l.dropForeign()} // an error in one space must not stop the others
 	for _, p := range notes {
 		errs = append(errs, l.finish(ctx, p))

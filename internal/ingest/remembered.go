@@ -61,13 +61,13 @@ func (l *Library) contentMark(id percached.DocumentID, sum knowledgebank.Content
 	return l.mark("content", id[:], sum[:])
 }
 
-// remember makes the memory of a stored document. If its text is damaged, any text under
-// its name counts as the deleted one.
+// remember makes the memory of a stored document. If its record or its text is damaged, any
+// text under its name counts as the deleted one.
 func (l *Library) remember(space string, d percached.Document) (value []byte, err error) {
 	var content [16]byte
 	chunks, err := l.Knowledge.Chunks(space, d.Chunks)
 	switch {
-	case err == nil && len(chunks) == len(d.Chunks):
+	case err == nil && len(chunks) == len(d.Chunks) && len(chunks) > 0: // without chunks the record is damaged
 		content = l.contentMark(d.ID, knowledgebank.SumContent(chunks))
 	case err != nil && fault.KindOf(err) != fault.Internal:
 		return nil, err

@@ -1,6 +1,7 @@
 package ingest_test
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
 )
@@ -114,6 +116,39 @@ func TestRememberedAfterFailure(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	w.remembered(0)
+}
+
+// A damaged document that the user deleted stays out, whatever text comes under its name.
+func TestDamagedStaysOut(t *testing.T) {
+	w := newWorld(t)
+	source := note("a", "Ducks swim.")
+	source.Path = "/mail/zyxwv.txt"
+	w.add(source)
+	id := percached.NewDocumentID("a")
+	w.ok(w.Meta.Update(func(tx *kv.Tx) error {
+		var keys [][]byte
+		if err := tx.Each([]byte("K"), func(k, v []byte) error {
+			if bytes.Contains(v, []byte(source.Path)) {
+				keys = append(keys, bytes.Clone(k))
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if err := tx.Set(k, []byte("damaged")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	if _, err := w.Knowledge.Document(space, id); kind(err) != fault.Internal {
+		t.Fatalf("the document is not damaged: %v", err)
+	}
+	w.forGood("a")
+	if r := w.add(note("a", "Ducks swim.")); r.Deleted != 1 || r.Added != 0 {
+		t.Errorf("%+v", r)
+	}
 }
 
 // Of several documents in a batch the deleted ones stay out, and the others are added.

@@ -89,7 +89,7 @@ func TestSpacesDoNotWait(t *testing.T) {
 			_, err := w.Add(ctx, other, from(note("d", "Swans sing.")), nil)
 			return err
 		},
-		"soil": func() error { return w.RemoveFromMeta(ctx, func() error { return nil }) },
+		"soil": func() error { return w.RemoveFromMeta(ctx, other, func() error { return nil }) },
 		"delete the space": func() error {
 			w.ok(w.Knowledge.CreateSpace(percached.Space{Name: "third", Kind: "notes"}))
 			_, err := w.DeleteSpace(ctx, "third")

@@ -38,7 +38,7 @@ func (t *Target) Check() error {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
 		return cmdline.Misusef("--url: %q is not an address such as https://percached.example.org or http://127.0.0.1:7337", cmdline.Plain(t.URL))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return cmdline.Misusef("--url: leave out everything but scheme, host, port and path; the token belongs into --token-file or PERCACHED_TOKEN")
+		return cmdline.Misusef("--url: leave out everything but scheme, host, port and path; pass the token with --token-file or PERCACHED_TOKEN")
 	case u.Scheme == "http" && !loopback(u.Hostname()) && !t.PlainHTTP:
 		return cmdline.Misusef("--url: http to %s would send the token and your documents unencrypted; use https, or pass --insecure-http if the network is safe", u.Hostname())
 	case t.Secret == "":

@@ -31,8 +31,8 @@ func TestTarget(t *testing.T) {
 		{Target{URL: "nas:7337", Secret: "pc_x"}, "is not an address such as"},
 		{Target{URL: "ftp://nas", Secret: "pc_x"}, "is not an address such as"},
 		{Target{URL: "https://", Secret: "pc_x"}, "is not an address such as"},
-		{Target{URL: "https://pc_x@nas", Secret: "pc_x"}, "the token belongs into --token-file"},
-		{Target{URL: "https://nas/#token=pc_x", Secret: "pc_x"}, "the token belongs into --token-file"},
+		{Target{URL: "https://pc_x@nas", Secret: "pc_x"}, "pass the token with --token-file"},
+		{Target{URL: "https://nas/#token=pc_x", Secret: "pc_x"}, "pass the token with --token-file"},
 		{Target{URL: "https://nas"}, "needs a token"},
 		{Target{URL: "https://nas", Secret: "pc_x\npc_y"}, "it is one word"},
 	} {
