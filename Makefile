@@ -65,8 +65,9 @@ test: need ## run the tests, the long ones in short
 	@$(GO) test -short -timeout 30m ./...
 
 # Databases open slowly under the race detector, and these tests open hundreds, one
-# after the other, or kill processes that do. The last four simulate users for two minutes.
-NO_RACE := TestDamage|TestStreamEnds|TestLong|TestSalvage|TestRepair|TestSweep|TestMissingDatabase|TestDiskFillsAtAnyWrite|TestFullDiskEndsNoDaemon|TestKill|TestKilled|TestKilledFlushing|TestKillIdleWork|TestBudgetHolds|TestWrongScoresAreFoundOut|TestBadRegionIsShut|TestFalseLabels
+# after the other, or kill processes that do, or start hundreds of commands. TestEndToEnd and the
+# like have the daemon under it. The last four simulate users for two minutes.
+NO_RACE := TestCommands|TestDemo|TestDemoFails|TestGuide|TestEvalDemo|TestBenchPredict|TestWarmEqualsCold|TestFlippedBytes|TestEnds|TestDamage|TestStreamEnds|TestLong|TestSalvage|TestRepair|TestSweep|TestMissingDatabase|TestDiskFillsAtAnyWrite|TestFullDiskEndsNoDaemon|TestKill|TestKilled|TestKilledFlushing|TestKillIdleWork|TestBudgetHolds|TestWrongScoresAreFoundOut|TestBadRegionIsShut|TestFalseLabels
 
 race: need ## run all tests under the race detector but those that make check runs without it
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."
@@ -89,7 +90,7 @@ check: build build-eval ## all that CI runs: build, formatting, vet, staticcheck
 	@$(MAKE) --no-print-directory race
 	@echo "What takes too long under the race detector, and bin/percached on a real socket."
 	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -timeout 20m ./... \
-		-run '^($(NO_RACE)|TestEndToEnd|TestClientGoesAway|TestTwoSpacesTwoTokens|TestHostileRequests|TestExamplesAreReal|TestGuide|TestDemo|TestDemoInterrupted|TestDemoFails|TestCommands)$$'
+		-run '^($(NO_RACE)|TestEndToEnd|TestClientGoesAway|TestTwoSpacesTwoTokens|TestHostileRequests|TestExamplesAreReal|TestDemoInterrupted)$$'
 	@if [ -e "$$(sh internal/tools/llama.sh where)/lib/libllama.so" ]; then \
 		$(MAKE) --no-print-directory system SYSTEM_SKIP='TestWarmEqualsCold/qwen|TestWarmEqualsCold/./q'; else \
 		echo "NOT TESTED WITH AN INSTALLED llama.cpp: there is none for tests. make system builds it, in 6 minutes."; fi

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,9 +36,13 @@ func spoken(t *testing.T, args ...string) (stdout, stderr string, err error) {
 func TestEvalDemo(t *testing.T) {
 	t.Setenv("PERCACHED_THREADS", "1")
 	dir := filepath.Join(t.TempDir(), "out")
+	documents, questions := 65, 6
+	if testing.Short() {
+		documents, questions = 8, 2
+	}
 	args := []string{
-		"run", "--dataset", "plain", "--path", plainDemo(t), "--systems", "naive-whole,meancache@threshold=0.5,sleep-time,percached,ragcache@limit=3",
-		"--questions", "6", "--paraphrases", "--rounds", "1", "--stride", "3", "--warmup", "1", "--out", dir,
+		"run", "--dataset", "plain", "--path", plainDemo(t, documents), "--systems", "naive-whole,meancache@threshold=0.5,sleep-time,percached,ragcache@limit=3",
+		"--questions", strconv.Itoa(questions), "--paraphrases", "--rounds", "1", "--stride", "3", "--warmup", "1", "--out", dir,
 	}
 	out, errs, err := spoken(t, args...)
 	if err != nil {
@@ -57,7 +63,7 @@ func TestEvalDemo(t *testing.T) {
 	if d := cmp.Diff(want, names); d != "" {
 		t.Fatal(d)
 	}
-	if u.Documents != 65 || len(u.Unread) != 0 || len(u.Asked) != 18 || len(r.Run.Skipped) != 0 || r.Run.Model.Shape.Layers == 0 {
+	if u.Documents != documents || len(u.Unread) != 0 || len(u.Asked) != 3*questions || len(r.Run.Skipped) != 0 || r.Run.Model.Shape.Layers == 0 {
 		t.Errorf("%d documents, %d asked, %+v, %+v", u.Documents, len(u.Asked), u.Unread, r.Run.Skipped)
 	}
 	if r.Run.Settings["threads"] != "1" || len(r.Run.Settings) != 1 {
@@ -194,8 +200,8 @@ func TestEvalMisused(t *testing.T) {
 }
 
 // plainDemo lays the invented inbox out plainly: each mail is a file of its own, so
-// that a question can name it.
-func plainDemo(t *testing.T) string {
+// that a question can name it. It keeps the first documents and the questions about them.
+func plainDemo(t *testing.T, documentsKept int) string {
 	t.Helper()
 	dir := t.TempDir()
 	documents := filepath.Join(dir, "documents")
@@ -217,11 +223,30 @@ func plainDemo(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	questions = regexp.MustCompile(`"document": "<([^>]+)>"`).ReplaceAll(questions, []byte(`"document": "$1.eml"`))
-	if err := os.WriteFile(filepath.Join(dir, "questions.jsonl"), questions, 0o600); err != nil {
+	if err := os.Remove(box); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(box); err != nil {
+	kept, about := 0, map[string]bool{}
+	if err := filepath.WalkDir(documents, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if kept++; kept > documentsKept {
+			return os.Remove(path)
+		}
+		about[d.Name()] = true
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`"document": "<([^>]+)>"`)
+	var asked []byte
+	for line := range bytes.Lines(questions) {
+		if of := named.FindSubmatch(line); of == nil || about[string(of[1])+".eml"] {
+			asked = append(asked, named.ReplaceAll(line, []byte(`"document": "$1.eml"`))...)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "questions.jsonl"), asked, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return dir

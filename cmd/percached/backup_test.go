@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,14 +40,7 @@ func (a *atWork) titles() map[string]string {
 // settled waits until all uploads have ended.
 func (a *atWork) settled() {
 	a.Helper()
-	for ctx := patiently(a.T); ; {
-		if a.metrics()["percached_uploads_waiting"] == "0" {
-			return
-		}
-		if ctx.Err() != nil {
-			a.Fatal("uploads wait")
-		}
-	}
+	until(a.T, "no upload waits", func() bool { return a.metrics()["percached_uploads_waiting"] == "0" })
 }
 
 // send uploads or deletes a note, and says whether the daemon confirmed it.
@@ -105,27 +100,22 @@ func (a *atWork) restore(archive []byte, query string) (status int, text string)
 // isReady waits until the daemon is ready again.
 func (a *atWork) isReady() (stages []string) {
 	a.Helper()
-	for ctx := patiently(a.T); ; {
+	until(a.T, "the daemon is ready", func() bool {
 		resp, err := a.client.Do(a.request("GET", "/readyz", nil))
-		if err != nil && ctx.Err() == nil {
-			continue // a daemon that restores drops the connections that it just accepted
-		}
 		if err != nil {
-			a.Fatal(err)
+			return false // a daemon that restores drops the connections that it just accepted
 		}
+		defer resp.Body.Close()
 		var now api.Ready
-		err = json.NewDecoder(resp.Body).Decode(&now)
-		resp.Body.Close()
-		if err != nil || ctx.Err() != nil {
+		if err := json.NewDecoder(resp.Body).Decode(&now); err != nil {
 			a.Fatal(now, err)
 		}
 		if len(stages) == 0 || stages[len(stages)-1] != now.Stage {
 			stages = append(stages, now.Stage)
 		}
-		if now.Ready {
-			return stages
-		}
-	}
+		return now.Ready
+	})
+	return stages
 }
 
 // restoreInto restores an archive in a data folder without a daemon.
@@ -147,38 +137,38 @@ func TestBackupWhileItChanges(t *testing.T) {
 	a.ready()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
 	var mu sync.Mutex
+	changed, over := sync.NewCond(&mu), false
 	added, going, forgotten := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	over := make(chan struct{})
+	ended := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return over
+	}
+	note := func(in map[string]bool, name string) {
+		mu.Lock()
+		defer mu.Unlock()
+		in[name] = true
+		changed.Broadcast()
+	}
 	var busy sync.WaitGroup
 	busy.Go(func() {
-		for n := 0; ; n++ {
-			select {
-			case <-over:
-				return
-			default:
+		for n := 0; !ended(); n++ {
+			mu.Lock()
+			for len(added)-len(forgotten) > 30 && !over { // more would only wait in the queue
+				changed.Wait()
 			}
+			mu.Unlock()
 			if name := fmt.Sprint("gate", n); a.addNote(name) {
-				mu.Lock()
-				added[name] = true
-				mu.Unlock()
+				note(added, name)
 			}
 		}
 	})
 	busy.Go(func() {
-		for {
-			select {
-			case <-over:
-				return
-			default:
-			}
+		for !ended() {
 			for name, id := range a.titles() {
-				mu.Lock()
-				going[name] = true
-				mu.Unlock()
+				note(going, name)
 				if a.send("DELETE", "/"+id, "") {
-					mu.Lock()
-					forgotten[name] = true
-					mu.Unlock()
+					note(forgotten, name)
 				}
 				break
 			}
@@ -189,27 +179,26 @@ func TestBackupWhileItChanges(t *testing.T) {
 		must, mustNot []string
 	}
 	var all []made
-	for len(all) < 4 {
+	for len(all) < repeated(4, 2) {
 		mu.Lock()
-		var m made
-		for name := range added {
-			if !going[name] {
-				m.must = append(m.must, name)
-			}
+		kept := func() []string { return slicesDelete(slices.Collect(maps.Keys(added)), going) }
+		for len(kept()) < 10 || len(forgotten) <= 3*(len(all)+1) {
+			changed.Wait()
 		}
-		for name := range forgotten {
-			m.mustNot = append(m.mustNot, name)
-		}
+		m := made{must: kept(), mustNot: slices.Collect(maps.Keys(forgotten))}
 		mu.Unlock()
 		m.archive = a.backup()
 		mu.Lock()
 		m.must = slicesDelete(m.must, going) // it may have been before or behind
 		mu.Unlock()
-		if len(m.must) > 3 && len(m.mustNot) > 3*(len(all)+1) {
+		if len(m.must) > 3 {
 			all = append(all, m)
 		}
 	}
-	close(over)
+	mu.Lock()
+	over = true
+	changed.Broadcast()
+	mu.Unlock()
 	busy.Wait()
 	a.end()
 	for i, m := range all {
@@ -261,7 +250,7 @@ func TestRestoreInDaemon(t *testing.T) {
 	want := a.titles()
 	answer := call[api.Answer](a, "POST", "/v1/spaces/notes/ask", `{"question":"What is the code for gate south?"}`)
 	archive := a.backup()
-	for range 3 { // one behind the other
+	for range repeated(3, 2) { // one behind the other
 		a.send("DELETE", "/"+want["north"], "")
 		a.addNote("east")
 		a.settled()
@@ -316,7 +305,7 @@ func TestRestoreAmongUploads(t *testing.T) {
 	a.addNote("north")
 	a.settled()
 	archive := a.backup()
-	for round := range 4 {
+	for round := range repeated(4, 2) {
 		var restored atomic.Bool
 		var later sync.Map // sent after the restore was acknowledged
 		over := make(chan struct{})

@@ -15,25 +15,34 @@ import (
 	"github.com/percached/percached/internal/child"
 )
 
-// Commands behave the same with and without a daemon. Without one, each command is a slow
-// process, so under the race detector only the daemon is tested.
+// Commands behave the same with and without a daemon. With -short each script runs in one of the
+// two ways.
 func TestCommands(t *testing.T) {
 	t.Setenv("PERCACHED_THREADS", "1")
+	t.Setenv("PERCACHED_PAY_TRIAL", payTrial)
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0") // idle work is done when it is asked for
+	scripts, err := filepath.Glob("testdata/commands/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no scripts", err)
+	}
 	for _, daemon := range []bool{false, true} {
-		if raced && !daemon {
-			continue
-		}
 		name := map[bool]string{false: "alone", true: "daemon"}[daemon]
+		var files []string
+		for i, script := range scripts {
+			if !testing.Short() || i%2 == 0 == daemon {
+				files = append(files, script)
+			}
+		}
 		t.Run(name, func(t *testing.T) {
 			testscript.Run(t, testscript.Params{
-				Dir: "testdata/commands",
+				Files: files,
 				Setup: func(e *testscript.Env) error {
 					share := filepath.Join(e.WorkDir, "share")
 					e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 					e.Setenv("XDG_DATA_HOME", share)
 					e.Setenv("PERCACHED_THREADS", "1")
 					e.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
+					e.Setenv("PERCACHED_PAY_TRIAL", payTrial)
 					if err := tested(e); err != nil || !daemon {
 						return err
 					}

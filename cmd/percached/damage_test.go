@@ -44,7 +44,7 @@ func TestFlippedBytes(t *testing.T) {
 	}
 	ask()
 	rng := rand.New(rand.NewPCG(5, 5))
-	for range 40 {
+	for range repeated(40, 12) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -23,6 +23,9 @@ import (
 
 // The demo meets its expectations on a real daemon, and deletes the mail completely.
 func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestScripts/demo runs the demo")
+	}
 	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "kept")
 	var out, errs bytes.Buffer
 	cmd := exec.Command(underTest(t), "demo", "--json", "--data", data)

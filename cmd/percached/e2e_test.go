@@ -340,6 +340,11 @@ func (w *world) forgetScene(ctx context.Context) {
 	if r := gone.JSON200; r.Documents != 1 || !r.CleanedUp {
 		w.Errorf("%+v", r)
 	}
+	deletions, err := w.all.GetDeletionsWithResponse(ctx, mail)
+	w.is(200, deletions, err)
+	if d := deletions.JSON200; d.Bytes != client.BytesStateGone || d.Pending != 0 {
+		w.Errorf("%+v", d)
+	}
 	again, err := w.all.DeleteDocumentWithResponse(ctx, mail, page.JSON200.Documents[0].ID, nil)
 	w.is(404, again, err)
 	left, err := w.all.GetDeletionsWithResponse(ctx, mail)

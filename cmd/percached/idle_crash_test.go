@@ -56,16 +56,16 @@ type toil struct {
 
 // Finished idle work stays, whenever its process is killed, and is not repeated.
 func TestKillIdleWork(t *testing.T) {
-	kills := 100
+	kills, mails := 100, 30
 	if testing.Short() {
-		kills = 10
+		kills, mails = 6, 12
 	}
 	h := &toil{
 		T: t, rng: rand.New(rand.NewPCG(4, 2)), data: filepath.Join(t.TempDir(), "data"),
 		done: map[string]stepLine{}, jobs: map[scheduler.Kind]int{},
 	}
 	h.demo()
-	h.supply(30)
+	h.supply(mails)
 	for h.killed < kills && !t.Failed() {
 		if h.run(true) {
 			h.supply(6)

@@ -35,7 +35,7 @@ type life struct {
 func TestWarmEqualsCold(t *testing.T) {
 	operations, least := 500, 10 // answers of each outcome
 	if testing.Short() {
-		operations, least = 200, 1
+		operations, least = 120, 1
 	}
 	for _, placement := range []string{"sequential", "parallel"} {
 		t.Run(placement, func(t *testing.T) {

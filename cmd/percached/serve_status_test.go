@@ -79,6 +79,29 @@ func patiently(t *testing.T) context.Context {
 	return ctx
 }
 
+// until waits for something that only a repeated request can see. It leaves the processor to the
+// daemon in between.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for ctx := patiently(t); !holds(); {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// repeated is how often a test repeats what it does: less often with -short.
+func repeated(times, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return times
+}
+
 // startServe runs percached serve and waits until it listens.
 func startServe(t *testing.T, dir string, args ...string) *atWork {
 	t.Helper()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -50,9 +49,13 @@ func underTest(t *testing.T) string {
 	return exe
 }
 
+// payTrial keeps prediction from being slowed down because a busy machine takes long to compute.
+const payTrial = "24h"
+
 // newWorld starts a daemon with a new data folder, which runs idle work only on request.
 func newWorld(t *testing.T, args ...string) *world {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
+	t.Setenv("PERCACHED_PAY_TRIAL", payTrial)
 	w := &world{T: t, data: t.TempDir(), args: append([]string{"--threads", "1"}, args...), seen: map[string]bool{}}
 	var err error
 	if w.law, err = openapi3.NewLoader().LoadFromData(percached.OpenAPI()); err != nil {
@@ -187,16 +190,7 @@ func (w *world) metric(name string) string {
 // becomes waits until a metric has a value.
 func (w *world) becomes(name, want string) {
 	w.Helper()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	enough := time.After(time.Minute)
-	for got := w.metric(name); got != want; got = w.metric(name) {
-		select {
-		case <-again.C:
-		case <-enough:
-			w.Fatalf("%s is %s and does not become %s", name, got, want)
-		}
-	}
+	until(w.T, name+" is "+want, func() bool { return w.metric(name) == want })
 }
 
 // lockedBuffer is a buffer with a lock for one writer and one reader.

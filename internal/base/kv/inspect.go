@@ -184,7 +184,7 @@ func entryLength(b []byte) (n int64, end bool) {
 	if len(b) < 2 {
 		return 0, true
 	}
-	if len(bytes.Trim(b, "\x00")) == 0 {
+	if isZero(b) {
 		return 0, true
 	}
 	at := 2
@@ -202,6 +202,10 @@ func entryLength(b []byte) (n int64, end bool) {
 	}
 	return int64(at) + int64(fields[0]) + int64(fields[1]) + 4, false
 }
+
+// isZero says whether a log ends here. It looks from the start: behind each entry there can be
+// megabytes of zeros, which were never written.
+func isZero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

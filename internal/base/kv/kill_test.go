@@ -46,7 +46,11 @@ func child(dir string) error {
 func TestKilled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 20 {
+	kills := 20
+	if testing.Short() {
+		kills = 6
+	}
+	for range kills {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childEnv+"="+dir)
 		cmd.Stderr = os.Stderr

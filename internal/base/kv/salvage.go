@@ -201,7 +201,7 @@ func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 	for {
 		e, n := readEntry(b)
 		if n == 0 {
-			if len(bytes.Trim(b, "\x00")) == 0 { // the unused end of the file
+			if isZero(b) { // the unused end of the file
 				return whole, nil
 			}
 			next := nextEntry(b)

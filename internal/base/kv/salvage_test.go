@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/percached/percached/internal/base/kv/kvtest"
@@ -19,14 +20,14 @@ func TestSalvage(t *testing.T) {
 	var killed kvtest.Files
 	want := worn(t, dir, func() { killed = kvtest.ReadFiles(t, dir) })
 	closed := kvtest.ReadFiles(t, dir)
-	at := filepath.Join(base, "trial")
+	at, harms := filepath.Join(base, "trial"), 0
 	for state, files := range map[string]kvtest.Files{"closed": closed, "killed": killed} {
-		for name, b := range files {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
 			if name == recordName || name == "LOCK" {
 				continue
 			}
-			for i, h := range kvtest.Harms(b) {
-				if i%5 != 0 && testing.Short() || i%2 != 0 {
+			for _, h := range kvtest.Harms(files[name]) {
+				if harms++; harms%2 != 0 || testing.Short() && harms%8 != 0 {
 					continue
 				}
 				if aside, err := filepath.Glob(at + "*"); err != nil || len(aside) > 0 {

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -251,7 +250,7 @@ func readLog(b []byte, fn func(*stored) error) (tail bool, err error) {
 		}
 		whole = rest
 	}
-	return len(bytes.Trim(whole, "\x00")) > 0, nil
+	return !isZero(whole), nil
 }
 
 // readEntry reads an entry of a log and returns its length; 0 if it is invalid.
