@@ -1,6 +1,7 @@
 package jinja_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -12,6 +13,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Args[0] == "deaf" {
+		_, err := jinja.Renderer{Program: "/proc/self/exe", Name: "deaf"}.Render(context.Background(), "", nil)
+		fmt.Printf(`{"texts":["%t"]}`, err == nil)
+		os.Exit(0)
+	}
 	if len(os.Args) == 2 && os.Args[1] == jinja.Argument {
 		os.Exit(jinja.Serve(os.Stdin, os.Stdout))
 	}
@@ -45,6 +51,16 @@ func TestRender(t *testing.T) {
 	})
 	want := []string{"<s><system>S\n<user>U\n<assistant><think></think>unknown", "", "<user>U\nunknown"}
 	if diff := cmp.Diff(want, texts); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+// A program that does not call Serve is not started again by its own child.
+func TestRenderStartsOneProcess(t *testing.T) {
+	r := renderer(t)
+	r.Name = "deaf"
+	texts, err := r.Render(t.Context(), "", []map[string]any{{}})
+	if diff := cmp.Diff([]string{"false"}, texts); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }

@@ -28,6 +28,10 @@ const op = "jinja: render"
 // then only call Serve.
 const Argument = "render-chat-template"
 
+// rendering is set in the process that renders. A program that does not call Serve would
+// otherwise start itself without end.
+const rendering = "PERCACHED_RENDERS"
+
 // A Renderer renders in a separate process.
 type Renderer struct {
 	Program string // it calls Serve on Argument
@@ -49,6 +53,9 @@ func (r Renderer) Render(ctx context.Context, template string, inputs []map[stri
 	if len(template) > maxTemplate {
 		return nil, fault.New(fault.Unsupported, op, "the chat template has %d bytes, more than %d", len(template), maxTemplate)
 	}
+	if os.Getenv(rendering) != "" {
+		return nil, fault.New(fault.Internal, op, "%s does not call Serve", r.Program)
+	}
 	in, err := json.Marshal(request{template, inputs})
 	if err != nil {
 		return nil, fault.New(fault.Invalid, op, "%w", err)
@@ -58,7 +65,7 @@ func (r Renderer) Render(ctx context.Context, template string, inputs []map[stri
 	out := &bounded{left: 6*maxText + 1<<10} // JSON may need six bytes for one
 	cmd := exec.CommandContext(ctx, r.Program, Argument)
 	cmd.Args[0] = r.Name
-	cmd.Env, cmd.Dir = []string{}, "/"
+	cmd.Env, cmd.Dir = []string{rendering + "=1"}, "/"
 	if path := os.Getenv("LD_LIBRARY_PATH"); path != "" { // it may locate an installed llama.cpp
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+path)
 	}
