@@ -15,6 +15,7 @@ import (
 	"github.com/percached/percached/internal/daemon"
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/token"
 )
 
 // dialer opens the link to percached that a command uses. The command closes it.
@@ -64,6 +65,9 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 		return nil, noFolder(data)
 	}
 	if n.Daemon {
+		if err := token.Verify(data); err != nil { // as every command does
+			return nil, err
+		}
 		var l *link.Link
 		if home.Locked(data) {
 			if l, err = link.Daemon(data); err != nil {

@@ -64,7 +64,7 @@ var withoutTokens = []string{"completion", "config check", "config init", "demo"
 
 // examples are arguments of commands, for the names in their usage.
 var examples = strings.NewReplacer("PATH...", "/dev/null", "QUESTION", "When?", "SIZE", "1GiB", "KEY=VALUE...", "k=3", "SPACE", "mail",
-	"veto ID", "veto --asked When? "+noID, "ID...", noID, "ID", noID, "[JOB]...", noID[:16], " [flags]", "")
+	"veto ID", "veto --asked When? "+noID, "ID...", noID, "ID", noID, "[JOB]...", noID[:16], "HOST", "127.0.0.1 --user ana --password-file /dev/null", "[NAME]...", "", " [flags]", "")
 
 const noID = "00000000000000000000000000000000"
 
