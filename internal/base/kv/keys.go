@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
@@ -205,4 +206,21 @@ func (l *logKey) decrypt(b []byte, at int) ([]byte, error) {
 		return b, nil
 	}
 	return ctr(b, l.key, binary.BigEndian.AppendUint32(bytes.Clone(l.base), uint32(at)))
+}
+
+// fits says whether the header of an encrypted log is that with which its first transaction was written.
+// The checksums of entries do not cover it.
+func (l *logKey) fits(b []byte) bool {
+	for at := logHeader; at < len(b); {
+		e, n := readEntry(b[at:], l, at)
+		if n == 0 {
+			break
+		}
+		if e.mark&markFinTxn != 0 {
+			version, err := strconv.ParseUint(string(e.value), 10, 64)
+			return err == nil && version == e.version
+		}
+		at += n
+	}
+	return true
 }

@@ -129,7 +129,7 @@ func (r *salvager) copyTo(ctx context.Context, dir string, o Options) error {
 		value := e.value
 		if p, lies := e.pointer(); lies {
 			var err error
-			if _, value, err = r.value(p); err != nil {
+			if value, err = r.value(e.key, p); err != nil {
 				return r.skipDamage(err)
 			}
 		}
@@ -181,6 +181,10 @@ func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 		}
 		if err != nil {
 			return err
+		}
+		if key != nil && !key.fits(b) {
+			r.addLost(damagedf(name, "its header is damaged"))
+			continue
 		}
 		whole, err := salvageLog(b, key, count)
 		if err != nil {

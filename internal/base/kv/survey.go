@@ -328,32 +328,32 @@ func readEntry(b []byte, lock *logKey, offset int) (e stored, n int) {
 
 func valueLogName(id uint32) string { return fmt.Sprintf("%06d.vlog", id) }
 
-// value reads a value from a value log.
-func (s *survey) value(p pointer) (key, value []byte, err error) {
+// value reads the value of a key from a value log.
+func (s *survey) value(key []byte, p pointer) ([]byte, error) {
 	name := valueLogName(p.file)
 	f, err := os.Open(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, damagedf(name, "the value log is missing")
+		return nil, damagedf(name, "the value log is missing")
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
 	lock, err := s.logKey(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	b := make([]byte, p.length)
 	if _, err := f.ReadAt(b, int64(p.offset)); errors.Is(err, io.EOF) {
-		return nil, nil, damagedf(name, "it is truncated: a value is missing")
+		return nil, damagedf(name, "it is truncated: a value is missing")
 	} else if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	e, n := readEntry(b, lock, int(p.offset))
-	if n != len(b) {
-		return nil, nil, damagedf(name, "a value does not match its checksum")
+	if n != len(b) || !bytes.Equal(e.key, key) {
+		return nil, damagedf(name, "a value does not match its checksum or its key")
 	}
-	return e.key, e.value, nil
+	return e.value, nil
 }
 
 // readable returns the readable length of the newest value log. badger truncates the log there

@@ -281,14 +281,14 @@ func (s *survey) readValues() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range newest {
+	for key, p := range newest {
 		if !p.lies {
 			continue
 		}
 		if name := valueLogName(p.at.file); name == s.last && int64(p.at.offset)+int64(p.at.length) > end {
 			return damagedf(name, "its end is not readable")
 		}
-		if _, _, err := s.value(p.at); err != nil {
+		if _, err := s.value([]byte(key), p.at); err != nil {
 			return err
 		}
 	}
