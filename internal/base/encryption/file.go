@@ -252,3 +252,19 @@ func endOf(err error) error {
 	}
 	return err
 }
+
+// Copy encrypts a whole file. With a nil key it copies it as it is.
+func (k *Key) Copy(to io.Writer, from io.Reader) error {
+	if k == nil {
+		_, err := io.Copy(to, from)
+		return err
+	}
+	w, err := NewWriter(to, k)
+	if err == nil {
+		_, err = io.Copy(w, from)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return err
+}

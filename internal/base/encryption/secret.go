@@ -25,6 +25,8 @@ const (
 // Source is where the secret of a folder comes from.
 type Source struct {
 	File string // contains the secret; empty: systemd's credential, or the terminal
+	// Terminal: do not take systemd's credential.
+	Terminal bool
 }
 
 // Secret returns the secret. Where there is no file and no credential, it asks at the terminal.
@@ -55,7 +57,7 @@ func (s Source) NewSecret() ([]byte, error) {
 
 func (s Source) find(question string) (secret []byte, asked bool, err error) {
 	file := s.File
-	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); file == "" && dir != "" {
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); file == "" && dir != "" && !s.Terminal {
 		if at := filepath.Join(dir, credential); exists(at) {
 			file = at
 		}
