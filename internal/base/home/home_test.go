@@ -135,7 +135,7 @@ func TestRefuses(t *testing.T) {
 		says              string
 	}{
 		{"somebody's folder", "letter.txt", "Dear", false, fault.Invalid, "a data folder of percached"},
-		{"newer", "schema", `{"version": 3}`, true, fault.Unsupported, "newer"},
+		{"newer", "schema", `{"version": 4}`, true, fault.Unsupported, "newer"},
 		{"no schema", "schema", `oh`, true, fault.Unavailable, "schema is damaged"},
 		{"short key", "key", `oh`, true, fault.Unavailable, "key is damaged"},
 	} {
