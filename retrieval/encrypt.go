@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	index "github.com/blevesearch/bleve_index_api"
 
@@ -23,7 +24,7 @@ import (
 const (
 	encryptedID = "1:" // precedes the salt in the name that bleve stores with an encrypted file
 	saltBytes   = 16
-	countBytes  = 8
+	nonceBytes  = 12
 )
 
 // folderKeys has the keys of the folders of encrypted indexes.
@@ -62,21 +63,24 @@ func (f *folderKeys) writer(path []byte) (string, func([]byte) []byte, error) {
 	if key == nil {
 		return "", nil, nil
 	}
-	salt := make([]byte, saltBytes)
-	rand.Read(salt)
+	var salt []byte
+	next := func(nonce []byte) { rand.Read(nonce) }
+	// bleve writes a snapshot again into root.bolt and leaves parts of it as they were, so all parts of
+	// root.bolt, which are few, have one key. Each file of terms has its own, and counts its parts.
+	if filepath.Base(string(path)) != listFile {
+		salt = make([]byte, saltBytes)
+		rand.Read(salt)
+		var parts atomic.Uint64
+		next = func(nonce []byte) { binary.BigEndian.PutUint64(nonce[nonceBytes-8:], parts.Add(1)) }
+	}
 	aead, err := fileCipher(key, salt)
 	if err != nil {
 		return "", nil, err
 	}
-	var mu sync.Mutex
-	var parts uint64
 	return encryptedID + hex.EncodeToString(salt), func(b []byte) []byte {
-		mu.Lock()
-		n := parts
-		parts++
-		mu.Unlock()
-		out := binary.BigEndian.AppendUint64(make([]byte, 0, countBytes+len(b)+aead.Overhead()), n)
-		return aead.Seal(out, partNonce(out), b, nil)
+		out := make([]byte, nonceBytes, nonceBytes+len(b)+aead.Overhead())
+		next(out)
+		return aead.Seal(out, out[:nonceBytes], b, nil)
 	}, nil
 }
 
@@ -98,10 +102,10 @@ func (f *folderKeys) reader(id string, path []byte) (func([]byte) ([]byte, error
 		return nil, err
 	}
 	return func(b []byte) ([]byte, error) {
-		if len(b) < countBytes {
+		if len(b) < nonceBytes {
 			return nil, errPart
 		}
-		text, err := aead.Open(nil, partNonce(b), b[countBytes:], nil)
+		text, err := aead.Open(nil, b[:nonceBytes], b[nonceBytes:], nil)
 		if err != nil {
 			return nil, errPart
 		}
@@ -109,12 +113,7 @@ func (f *folderKeys) reader(id string, path []byte) (func([]byte) ([]byte, error
 	}, nil
 }
 
-// partNonce makes a nonce of the number that precedes a part.
-func partNonce(part []byte) []byte {
-	return append(make([]byte, 4, 12), part[:countBytes]...)
-}
-
-// fileCipher encrypts one file. Each has a key of its own, so that the numbers of parts are nonces.
+// fileCipher encrypts the parts of a file.
 func fileCipher(key, salt []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(encryption.Subkey(key, salt, "file"))
 	if err != nil {

@@ -77,11 +77,6 @@ func ChangeSecret(dir string, old, next encryption.Source, cost encryption.Cost)
 		return fault.New(fault.Invalid, op, "%s is not encrypted; percached init --encrypt makes an encrypted folder", dir)
 	}
 	h := &Home{dir: dir}
-	lock, err := Lock(h.Path("encryption.lock")) // one at a time
-	if err != nil {
-		return err
-	}
-	defer lock.Close() //nolint:errcheck // the process number is no data
 	text, err := os.ReadFile(h.Path(encryptionFile))
 	if err != nil {
 		return fault.New(fault.Unavailable, op, "%w", err)
@@ -97,6 +92,11 @@ func ChangeSecret(dir string, old, next encryption.Source, cost encryption.Cost)
 	if secret, err = next.NewSecret(); err != nil {
 		return err
 	}
+	lock, err := Lock(h.Path("encryption.lock")) // two must not write at a time
+	if err != nil {
+		return err
+	}
+	defer lock.Close() //nolint:errcheck // the process number is no data
 	if text, err = key.Wrap(secret, cost); err == nil {
 		_, err = encryption.Open(text, secret)
 	}
