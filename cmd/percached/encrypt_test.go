@@ -229,8 +229,16 @@ func TestEncryptedRefused(t *testing.T) {
 	for key, says := range map[string]string{wrong: "the passphrase is wrong; nothing was changed", "": "there is no key"} {
 		t.Setenv("PERCACHED_KEY_FILE", key)
 		for _, args := range [][]string{
-			{"add", note}, {"ask", "Where are the keys?"}, {"documents", "list"}, {"status"}, {"serve", "--listen", "127.0.0.1:0"}, {"repair"},
-			{"reindex"}, {"backup", backup, "--force"}, {"restore", backup, "--force"}, {"rekey", "--new-key-file", wrong},
+			{"add", note},
+			{"ask", "Where are the keys?"},
+			{"documents", "list"},
+			{"status"},
+			{"serve", "--listen", "127.0.0.1:0"},
+			{"repair"},
+			{"reindex"},
+			{"backup", backup, "--force"},
+			{"restore", backup, "--force"},
+			{"rekey", "--new-key-file", wrong},
 		} {
 			_, errs, status := called(t.Context(), append(args, "--data", data)...)
 			if status == commands.ExitDone || !strings.Contains(errs, says) {
