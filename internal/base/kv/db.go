@@ -276,7 +276,7 @@ func (o Options) Validate() error {
 		errs = append(errs, errors.New("MinFree is negative"))
 	}
 	if o.Key != nil && len(o.Key) != 32 {
-		errs = append(errs, fmt.Errorf("Key has %d bytes, must have 32", len(o.Key)))
+		errs = append(errs, fmt.Errorf("the Key has %d bytes, must have 32", len(o.Key)))
 	}
 	return errors.Join(errs...)
 }
