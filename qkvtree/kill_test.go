@@ -24,7 +24,7 @@ func numbered(n int) qkvtree.Request {
 // child stores, asks, forgets, evicts and rewrites until it is killed, and prints what it
 // has done.
 func child(dir string) error {
-	db, err := kv.Open(dir, dbOptions())
+	db, err := kv.Open(dir, optionsOf(dir))
 	if err != nil {
 		return err
 	}
@@ -73,9 +73,13 @@ func TestKilled(t *testing.T) {
 	if s := os.Getenv("PERCACHED_KILLS"); s != "" {
 		fmt.Sscan(s, &rounds)
 	}
-	dir := filepath.Join(t.TempDir(), "db")
+	base := t.TempDir()
 	rnd := rand.New(rand.NewPCG(5, 6))
-	for range rounds {
+	for i := range rounds { // by turns plain and encrypted
+		dir := filepath.Join(base, "db")
+		if i%2 == 1 {
+			dir += encryptedEnd
+		}
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childEnv+"="+dir)
 		cmd.Stderr = os.Stderr

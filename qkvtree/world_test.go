@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,9 +35,21 @@ func dbOptions() kv.Options {
 	return o
 }
 
+// encryptedEnd ends the name of a folder whose database is encrypted.
+const encryptedEnd = "-encrypted"
+
+// optionsOf are the options of the database in a folder.
+func optionsOf(dir string) kv.Options {
+	o := dbOptions()
+	if strings.HasSuffix(dir, encryptedEnd) {
+		o.Key = []byte("0123456789abcdef0123456789abcdef")
+	}
+	return o
+}
+
 func openDB(t testing.TB, dir string) *kv.DB {
 	t.Helper()
-	db, err := kv.Open(dir, dbOptions())
+	db, err := kv.Open(dir, optionsOf(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

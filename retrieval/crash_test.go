@@ -17,7 +17,7 @@ import (
 
 const canary = "zyzzyvacanary"
 
-func (b *bench) dir() string { return newSpace("s", b.o.Dir).dir }
+func (b *bench) dir() string { return newSpace("s", b.o.Dir, b.o.Key).dir }
 
 // copyDir copies a folder, as a disk held it at some moment.
 func copyDir(t *testing.T, from, to string) {

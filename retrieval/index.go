@@ -56,6 +56,7 @@ func Open(o Options) (*Index, error) {
 			}
 		}
 	}
+	hooked().set(o.Dir, o.Key)
 	return &Index{
 		o: o, queue: index.NewAnalysisQueue(analysts), quit: make(chan struct{}), spaces: map[string]*space{},
 	}, nil
@@ -124,7 +125,7 @@ func (x *Index) findNamed(name string) (*space, error) {
 	}
 	sp := x.spaces[name]
 	if sp == nil {
-		sp = newSpace(name, x.o.Dir)
+		sp = newSpace(name, x.o.Dir, x.o.Key)
 		x.spaces[name] = sp
 	}
 	x.clock++

@@ -39,6 +39,8 @@ type feed interface {
 type Options struct {
 	// Dir holds a folder for each space.
 	Dir string
+	// Key encrypts the folder: 32 bytes. Nil: it is plain.
+	Key []byte
 	// DB keeps the vectors; it is durable before it acknowledges.
 	DB *kv.DB
 	// Embedder may be nil; then Search uses BM25 alone.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -44,9 +45,15 @@ type space struct {
 	open bool
 }
 
-func newSpace(name, dir string) *space {
+// newSpace names the folder by the space, and in an encrypted index also by the key: nobody can guess the
+// name of the space from it, and an index of another key is not opened.
+func newSpace(name, dir string, key []byte) *space {
 	id := idOf(name)
-	return &space{name: name, id: id, dir: filepath.Join(dir, hex.EncodeToString(id[:])), write: make(chan struct{}, 1), reembed: make(chan struct{}, 1)}
+	folder := id[:]
+	if key != nil {
+		folder = encryption.Subkey(key, id[:], "space")[:len(id)]
+	}
+	return &space{name: name, id: id, dir: filepath.Join(dir, hex.EncodeToString(folder)), write: make(chan struct{}, 1), reembed: make(chan struct{}, 1)}
 }
 
 // idle takes the space to close it, if nobody uses it.

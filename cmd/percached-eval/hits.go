@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,9 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/knowledgebank"
@@ -27,6 +30,7 @@ import (
 // hits has the options of bench hits.
 type hits struct {
 	entries, documents, runs int
+	encrypt                  bool
 }
 
 func hitsCommand() *cobra.Command {
@@ -55,6 +59,7 @@ end, retrieval alone, and exact repeats.`,
 	f.IntVar(&o.entries, "entries", 10_000, "Number of questions in the bank")
 	f.IntVar(&o.documents, "chunks", 10_000, "Number of chunks in the knowledge bank")
 	f.IntVar(&o.runs, "runs", 500, "Number of questions to ask")
+	f.BoolVar(&o.encrypt, "encrypt", false, "Encrypt the data folder")
 	f.BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }
@@ -98,7 +103,16 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 	}
 	defer os.RemoveAll(dir)
 	c := node.Default()
-	c.Data = dir
+	c.Create, c.Data = true, filepath.Join(dir, "data")
+	if o.encrypt {
+		c.KeyFile = filepath.Join(dir, "key")
+		if err := os.WriteFile(c.KeyFile, []byte("the passphrase"), 0o600); err != nil {
+			return nil, fault.New(fault.Unavailable, "percached: hits", "%w", err)
+		}
+		if err := home.Encrypt(c.Data, c.KeySource(), encryption.DefaultCost()); err != nil {
+			return nil, err
+		}
+	}
 	s, err := node.Open(ctx, c, true, stderr)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (m *meter) all(ctx context.Context) error {
 	if err := m.captured(ctx); err != nil {
 		return err
 	}
-	d, err := selftest.StoreOnDisk(m.e.Info().Fingerprint, m.prompt.Placement, m.slices)
+	d, err := selftest.StoreOnDisk(m.e.Info().Fingerprint, m.prompt.Placement, m.slices, m.o.encrypt)
 	if err != nil {
 		return err
 	}

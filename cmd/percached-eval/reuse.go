@@ -29,6 +29,7 @@ type reuse struct {
 	threads     int
 	split       int
 	flash       string
+	encrypt     bool
 	json        bool
 }
 
@@ -73,6 +74,7 @@ medians. The bare figures are those of llama.cpp alone on the same tokens.`,
 	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "Number of compute threads")
 	f.IntVar(&o.split, "split", d.Split, "Tokens computed in one batch")
 	f.StringVar(&o.flash, "flash-attn", d.FlashAttn, "Flash attention: auto, on or off")
+	f.BoolVar(&o.encrypt, "encrypt", false, "Encrypt the database of the slices")
 	f.BoolVar(&o.json, "json", false, "Print JSON")
 	return cmd
 }

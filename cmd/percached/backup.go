@@ -37,7 +37,8 @@ while it writes it, and creates FILE only when it is complete.
 
 A backup has no tokens and no signing key, because they are secrets. It has no
 tensors and no index, because percached can rebuild them. It contains your documents
-in plain text, and keeps documents that you delete later.`,
+in plain text, unless the data folder is encrypted, and keeps documents that you
+delete later.`,
 		example: `  percached backup ~/percached-backup.tar.gz
   percached backup - | ssh nas 'cat > percached-backup.tar.gz'`,
 		flags: func(cmd *cobra.Command) {

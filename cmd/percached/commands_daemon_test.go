@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/child"
 	"github.com/percached/percached/internal/commands"
@@ -130,7 +131,7 @@ func TestStaleAddress(t *testing.T) {
 // No command waits for a daemon that has not written its address. The error names the process.
 func TestDaemonWithoutAddress(t *testing.T) {
 	data, _ := dataOf(t)
-	h, err := home.Open(data)
+	h, err := home.Open(data, encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

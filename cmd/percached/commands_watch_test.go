@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/commands"
 )
@@ -81,7 +82,7 @@ func TestStatusWatches(t *testing.T) {
 		})
 	}
 	// It lets go of the folder.
-	if h, err := home.Open(data); err != nil {
+	if h, err := home.Open(data, encryption.Source{}); err != nil {
 		t.Error(err)
 	} else if err := h.Close(); err != nil {
 		t.Error(err)

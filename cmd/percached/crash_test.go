@@ -46,8 +46,14 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		kills = 20
 	}
+	// Half of them on an encrypted folder.
+	t.Run("plain", func(t *testing.T) { kill(t, filepath.Join(t.TempDir(), "data"), kills/2) })
+	t.Run("encrypted", func(t *testing.T) { kill(t, encryptedData(t), kills/2) })
+}
+
+func kill(t *testing.T, data string, kills int) {
 	v := &victim{
-		T: t, rng: rand.New(rand.NewPCG(1, 9)), data: filepath.Join(t.TempDir(), "data"), inbox: t.TempDir(),
+		T: t, rng: rand.New(rand.NewPCG(1, 9)), data: data, inbox: t.TempDir(),
 		there: map[string]bool{}, unsure: map[string]bool{}, answers: map[string]bool{}, killed: map[string]int{}, ended: map[string]int{},
 		took: map[string]time.Duration{},
 	}
@@ -197,7 +203,7 @@ func (v *victim) delete() {
 func (v *victim) examine(when string) {
 	v.Helper()
 	c := node.Default()
-	c.Create, c.Data, c.Threads = true, v.data, 1
+	c.Create, c.Data, c.Threads, c.KeyFile = true, v.data, 1, os.Getenv("PERCACHED_KEY_FILE")
 	s, err := node.Open(context.Background(), c, true, io.Discard)
 	if err != nil {
 		v.Fatalf("%s: %v", when, err)

@@ -28,7 +28,7 @@ Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
   percached ask "When is the dentist appointment?"
   percached serve`, stdin, stdout, stderr)
 	root.AddCommand(
-		reindexCommand(), repairCommand(), restoreCommand(), tokenCommand(), configCommand(), pullCommand(), commands.Serve(),
+		initCommand(), rekeyCommand(), reindexCommand(), repairCommand(), restoreCommand(), tokenCommand(), configCommand(), pullCommand(), commands.Serve(),
 		demoCommand(), doctorCommand(selftest.OpenLlama), versionCommand(),
 	)
 	root.AddCommand(linkCommands(openLink)...)
@@ -46,7 +46,7 @@ func arrange(root *cobra.Command) {
 	for _, g := range []struct{ id, title, names string }{
 		{"use", "Ask and add:", "ask conversations complete search add watch sources documents facts spaces status mcp"},
 		{"stored", "Cache and idle work:", "qa gate cache history predict calibrate idle reindex"},
-		{"run", "Run and maintain:", "serve demo config token pull doctor repair backup restore"},
+		{"run", "Run and maintain:", "init serve demo config token pull doctor repair backup restore rekey"},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, cmd := range root.Commands() {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/machine"
@@ -136,7 +137,7 @@ func makeFolder(data string) error {
 	if home.Exists(filepath.Join(data, "schema")) {
 		return nil
 	}
-	h, err := home.Open(data)
+	h, err := home.Open(data, encryption.Source{})
 	if _, busy := errors.AsType[*home.InUse](err); busy {
 		return nil // another process creates it now
 	}

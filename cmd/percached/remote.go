@@ -114,7 +114,7 @@ func runningDaemon(cmd *cobra.Command, data string) (*link.Link, error) {
 // onlyHere makes commands refuse the address of a daemon: they work on this machine.
 // Those on a data folder also refuse the address in the environment, which may mean another.
 func onlyHere(root *cobra.Command) {
-	const folder = " reindex repair token config-init config-check doctor pull "
+	const folder = " init rekey reindex repair token config-init config-check doctor pull "
 	const own = " serve demo "
 	for _, cmd := range root.Commands() {
 		for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {

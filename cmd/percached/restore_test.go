@@ -245,7 +245,7 @@ func TestReadyAgain(t *testing.T) {
 // A duplicate file in an archive is damage of the archive.
 func TestRestoreRefusesTwoOfOne(t *testing.T) {
 	var b bytes.Buffer
-	w, err := backup.NewWriter(&b, backup.Header{Schema: home.Version})
+	w, err := backup.NewWriter(&b, backup.Seal{}, backup.Header{Schema: home.Version})
 	for range 2 {
 		if err == nil {
 			err = w.File("prompts/instructions.txt", 2, strings.NewReader("be"))

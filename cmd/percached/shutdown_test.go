@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/commands"
@@ -41,7 +42,7 @@ func TestUnread(t *testing.T) {
 	if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != commands.ExitUnread || said.Len() > 0 {
 		t.Errorf("%v, and it says %q", err, said.String())
 	}
-	h, err := home.Open(data)
+	h, err := home.Open(data, encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
 )
@@ -17,7 +18,7 @@ import (
 // at once.
 func TestTokensBesideADaemon(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	h, err := home.Open(dir)
+	h, err := home.Open(dir, encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

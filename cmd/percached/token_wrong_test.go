@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/link"
@@ -101,7 +102,7 @@ func TestWrongTokenFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 				if daemon {
-					h, err := home.Open(dir)
+					h, err := home.Open(dir, encryption.Source{})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -161,7 +162,7 @@ func TestWrongMainTokenIsReplaced(t *testing.T) {
 func withTokens(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	h, err := home.Open(dir)
+	h, err := home.Open(dir, encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ var upload = strings.Repeat("0a", 16)
 func archive(t testing.TB, records int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := backup.NewWriter(&b, backup.Header{Schema: 2, Percached: "1.0", Made: time.Date(2026, 11, 25, 3, 42, 0, 0, time.UTC), Documents: 3})
+	w, err := backup.NewWriter(&b, backup.Seal{}, backup.Header{Schema: 2, Percached: "1.0", Made: time.Date(2026, 11, 25, 3, 42, 0, 0, time.UTC), Documents: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestThereAndBack(t *testing.T) {
 // Many records are split into several pieces.
 func TestPieces(t *testing.T) {
 	var b bytes.Buffer
-	w, err := backup.NewWriter(&b, backup.Header{})
+	w, err := backup.NewWriter(&b, backup.Seal{}, backup.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestErrorsOfOthers(t *testing.T) {
 			t.Errorf("of who takes the %s: %v", name, err)
 		}
 	}
-	w, err := backup.NewWriter(io.Discard, backup.Header{})
+	w, err := backup.NewWriter(io.Discard, backup.Seal{}, backup.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,11 +15,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 )
 
 // Target receives the content of an archive. Any func may be nil.
 type Target struct {
+	// Key opens the key file of an encrypted backup. Without it, Read verifies only the checksum of
+	// such a backup.
+	Key func(file []byte) (*encryption.Key, error)
 	// Header is called first. Its error stops Read.
 	Header func(Header) error
 	// File is called for each file of the data folder. It may read a part only.
@@ -35,6 +39,20 @@ func Read(from io.Reader, to Target) (Header, error) {
 	r := &reader{to: to, sum: sha256.New()}
 	source := &senderReader{from: from}
 	in := bufio.NewReader(source)
+	sealed, err := openSealed(in, to)
+	switch {
+	case source.senderError() != nil:
+		return Header{}, source.err
+	case err != nil:
+		return Header{}, err
+	case sealed != nil && sealed.text == nil: // it cannot be decrypted
+		if err = sealed.verify(); source.senderError() != nil {
+			err = source.err
+		}
+		return sealed.Header, err
+	case sealed != nil:
+		in = bufio.NewReader(sealed.text)
+	}
 	gz, err := gzip.NewReader(in)
 	switch {
 	case source.senderError() != nil:
@@ -42,7 +60,9 @@ func Read(from io.Reader, to Target) (Header, error) {
 	case err != nil:
 		return Header{}, fault.New(fault.Invalid, op, "this is not a backup of percached: it is not compressed with gzip")
 	}
-	err = r.readAll(gz)
+	if err = r.readAll(gz); err == nil && sealed != nil {
+		err = sealed.verify()
+	}
 	var target *targetError
 	switch {
 	case err == nil:
@@ -144,7 +164,7 @@ func (r *reader) begin(archive *tar.Reader) error {
 		return err
 	}
 	if r.header.Format > format {
-		return fault.New(fault.Unsupported, "backup.Read", "the backup has format %d and this percached reads format %d; use a newer percached", r.header.Format, format)
+		return newerFormat(r.header.Format)
 	}
 	if r.header.Format < 1 {
 		return errors.New("its header contains no version")

@@ -23,16 +23,25 @@ type Writer struct {
 	n     int // pieces
 	end   end
 	sum   hash.Hash
+	// finish ends the encryption; nil: the archive is plain.
+	finish func() error
 }
 
-// NewWriter starts an archive.
-func NewWriter(w io.Writer, h Header) (*Writer, error) {
+// NewWriter starts an archive, which a seal with a key encrypts.
+func NewWriter(w io.Writer, seal Seal, h Header) (*Writer, error) {
+	h.Format = format
+	var finish func() error
+	if seal.Key != nil {
+		var err error
+		if w, finish, err = seal.begin(w, h); err != nil {
+			return nil, writeError("backup.NewWriter", err)
+		}
+	}
 	gz, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return nil, fault.New(fault.Internal, "backup.NewWriter", "%w", err)
 	}
-	a := &Writer{gz: gz, tar: tar.NewWriter(gz), sum: sha256.New()}
-	h.Format = format
+	a := &Writer{gz: gz, tar: tar.NewWriter(gz), sum: sha256.New(), finish: finish}
 	return a, a.json(headerName, h)
 }
 
@@ -95,6 +104,9 @@ func (a *Writer) Close() error {
 	err := a.tar.Close()
 	if err == nil {
 		err = a.gz.Close()
+	}
+	if err == nil && a.finish != nil {
+		err = a.finish()
 	}
 	return writeError("backup.Close", err)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/encryption"
 )
 
 // Config is how one percached is set. Fields without a key in the table are constants
@@ -17,6 +18,7 @@ import (
 type Config struct {
 	Create        bool // make the data folder if there is none
 	Data          string
+	KeyFile       string // contains the passphrase of an encrypted data folder
 	Model         string // empty: the built-in one
 	EmbedModel    string // empty: the built-in one
 	QueryPrefix   *string
@@ -46,6 +48,9 @@ type Config struct {
 	Idle          Idle
 	Serving       Serving
 }
+
+// KeySource is where the passphrase of an encrypted data folder comes from.
+func (c Config) KeySource() encryption.Source { return encryption.Source{File: c.KeyFile} }
 
 // Idle is when idle work is done, and how much of it.
 type Idle struct {

@@ -47,6 +47,10 @@ func Groups() []Group {
 		}},
 		{"Storage", []Key{
 			{Name: "data", Flag: true, Usual: "percached in the user's data folder", About: "Data folder", Of: func(c *Config) Value { return text(&c.Data) }},
+			{
+				Name: "key-file", Flag: true, About: "File with the passphrase of an encrypted data folder (default: the systemd credential percached-key, or a question at the terminal)",
+				Of: func(c *Config) Value { return text(&c.KeyFile) },
+			},
 			{Name: "tensor-limit", Live: true, Flag: true, About: "Maximum disk space for attention tensors", Of: func(c *Config) Value { return size(&c.TensorLimit) }},
 			{Name: "bank-limit", Live: true, About: "Maximum disk space for stored answers", Of: func(c *Config) Value { return size(&c.BankLimit) }},
 		}},

@@ -87,7 +87,7 @@ func newDaemon(conf *config.Loaded, as mode, stderr io.Writer) (*daemon, error) 
 	if err := token.Verify(c.Data); err != nil { // before anything is written
 		return nil, err
 	}
-	if d.home, err = home.Open(c.Data); err != nil {
+	if d.home, err = home.Open(c.Data, c.KeySource()); err != nil {
 		return nil, err
 	}
 	if err := d.openTokens(); err != nil {

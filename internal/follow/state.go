@@ -18,10 +18,11 @@ import (
 
 // State is what is known of the files that a space follows. One process holds it at a time.
 type State struct {
-	path  string
-	lock  io.Closer
-	dirty bool
-	kept  stored
+	path   string
+	memory bool // the state ends with the process: the data folder is encrypted, and it contains names
+	lock   io.Closer
+	dirty  bool
+	kept   stored
 }
 
 // stored is the content of the state file.
@@ -63,7 +64,10 @@ func OpenState(data, space string) (*State, error) {
 		}
 		return nil, fault.Wrap(op, err)
 	}
-	b, err := os.ReadFile(s.path)
+	var b []byte
+	if s.memory = home.Encrypted(data); !s.memory { // a client of the daemon has no key
+		b, err = os.ReadFile(s.path)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.lock.Close() //nolint:errcheck // nothing was written
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
@@ -90,7 +94,7 @@ func (s *State) forgetRefusals() {
 
 // save writes the state if it has changed.
 func (s *State) save() error {
-	if !s.dirty {
+	if !s.dirty || s.memory {
 		return nil
 	}
 	b, err := json.Marshal(s.kept)

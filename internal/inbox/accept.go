@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"os"
 
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
@@ -21,7 +20,7 @@ type sending struct {
 	*Inbox
 	space, key, id string
 	known          *entry // the upload that was sent under the key before
-	file           *os.File
+	file           *written
 	files          []file
 	spooled        int64 // bytes on disk
 	deletedToo     bool  // see AcceptAgain
@@ -280,7 +279,7 @@ func eachPiece(ctx context.Context, body io.Reader, fn func([]byte) error) error
 
 // append writes to a file if there is room. Without a file it only checks whether
 // the upload was refused.
-func (s *sending) append(to *os.File, b []byte) error {
+func (s *sending) append(to *written, b []byte) error {
 	const op = "inbox.append"
 	n := int64(len(b))
 	s.mu.Lock()

@@ -82,7 +82,7 @@ func (in *Inbox) convertFormer() error {
 }
 
 func (in *Inbox) readFormer(name, what string, v any) error {
-	b, err := os.ReadFile(in.disk.path(name))
+	b, err := in.disk.read(name)
 	if err == nil {
 		err = decodeFormer(what, b, v)
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -128,14 +129,19 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		kills = 5
 	}
-	v := &witness{T: t, dir: t.TempDir(), rng: rand.New(rand.NewPCG(3, 4)), next: 1, texts: map[string]string{}, unsure: map[string][]string{}}
-	for v.killed < kills && !t.Failed() {
-		v.run()
-		if v.killed%5 == 0 {
-			v.examine()
+	for _, folder := range []string{"plain", encryptedEnd} {
+		v := &witness{T: t, dir: filepath.Join(t.TempDir(), folder), rng: rand.New(rand.NewPCG(3, 4)), next: 1, texts: map[string]string{}, unsure: map[string][]string{}}
+		if err := os.Mkdir(v.dir, 0o700); err != nil {
+			t.Fatal(err)
 		}
+		for v.killed < (kills+1)/2 && !t.Failed() {
+			v.run()
+			if v.killed%5 == 0 || v.killed == (kills+1)/2 {
+				v.examine()
+			}
+		}
+		t.Logf("%s: killed %d times, %d uploads", folder, v.killed, v.next-1)
 	}
-	t.Logf("killed %d times, %d uploads", v.killed, v.next-1)
 }
 
 // run lets a process work until it has printed some lines, and a little longer.

@@ -191,7 +191,8 @@ func (s *sending) parse(ctx context.Context, u unparsed, keep func([]byte) error
 	}); err != nil {
 		return err
 	}
-	if _, err := raw.Seek(0, io.SeekStart); err != nil {
+	sent, err := raw.text()
+	if err != nil {
 		return unavailable("inbox.parse", err)
 	}
 	share, held := s.memory.bodies, min(size, u.Held())
@@ -204,7 +205,7 @@ func (s *sending) parse(ctx context.Context, u unparsed, keep func([]byte) error
 	}
 	defer hold.Release()
 	parsed := 0 // since others had their turn
-	return eachPiece(ctx, u.Parse(raw), func(b []byte) error {
+	return eachPiece(ctx, u.Parse(sent), func(b []byte) error {
 		if parsed += len(b); parsed > turnBytes {
 			parsed = 0
 			if err := hold.yield(ctx); err != nil {

@@ -21,7 +21,7 @@ import (
 // and its records in a database. It deletes what was not acknowledged and what
 // belongs to spaces that are gone.
 func Open(dir string, db *kv.DB, o Options) (*Inbox, error) {
-	return open(&disk{dir: dir}, database{db}, o)
+	return open(&disk{dir: dir, key: o.Key}, database{db}, o)
 }
 
 func open(d *disk, s store, o Options) (*Inbox, error) {

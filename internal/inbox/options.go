@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank/reader"
 )
@@ -32,6 +33,9 @@ type Options struct {
 	Library library
 	Spaces  spaces
 	Reader  *reader.Reader
+
+	// Key encrypts the files. Nil: they are plain.
+	Key *encryption.Key
 
 	MaxBytes  int64 // of all spool files; more is Overloaded
 	MinFree   int64 // bytes of the disk to keep free

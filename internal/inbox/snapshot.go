@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -43,7 +42,7 @@ func (in *Inbox) Snapshot(at func() error) (files []Kept, err error) {
 		if err != nil {
 			return files, unavailable(op, err)
 		}
-		spool, err := os.Open(in.disk.path(e.ID + spoolEnd))
+		spool, err := in.disk.open(e.ID + spoolEnd)
 		if errors.Is(err, fs.ErrNotExist) {
 			in.o.Logger.Warn("left an upload out of the backup: its file is gone", "id", e.ID)
 			continue
@@ -51,11 +50,7 @@ func (in *Inbox) Snapshot(at func() error) (files []Kept, err error) {
 		if err != nil {
 			return files, unavailable(op, err)
 		}
-		info, err := spool.Stat()
-		if err != nil {
-			return append(files, Kept{ReadCloser: spool}), unavailable(op, err)
-		}
-		kept := Kept{e.ID + spoolEnd, info.Size(), spool} // readable after it is removed
+		kept := Kept{e.ID + spoolEnd, spool.Size(), spool} // readable after it is removed
 		b, err := encodeFormer("upload", r)
 		if err != nil {
 			return append(files, kept), fault.New(fault.Internal, op, "%w", err)

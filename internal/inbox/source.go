@@ -7,10 +7,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"sync/atomic"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/sealed"
 	"github.com/percached/percached/internal/ingest"
@@ -30,7 +30,7 @@ type attempt struct {
 	*Inbox
 	entry *entry
 	files []file
-	spool *os.File
+	spool *kept
 	seen  atomic.Int64 // bytes of it that were read
 	lane  *lane
 	// The reader writes what follows; others look when it has ended.
@@ -46,10 +46,10 @@ func (in *Inbox) openAttempt(ctx context.Context, e *entry, l *lane) (*attempt, 
 	r, err := in.stored(e.ID)
 	if err == nil {
 		a.files = r.Files
-		a.spool, err = os.Open(in.disk.path(e.ID + spoolEnd))
+		a.spool, err = in.disk.open(e.ID + spoolEnd)
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sealed.ErrDamaged), fault.KindOf(err) == fault.NotFound:
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, sealed.ErrDamaged), errors.Is(err, encryption.ErrDamaged), fault.KindOf(err) == fault.NotFound:
 		return nil, lost(op)
 	case err != nil:
 		return nil, unread(op, err)
@@ -86,7 +86,7 @@ func (a *attempt) verify(ctx context.Context) error {
 				return err
 			}
 			m, err := io.CopyN(h, a.spool, min(f.Size-n, 1<<20))
-			if n += m; errors.Is(err, io.EOF) {
+			if n += m; errors.Is(err, io.EOF) || errors.Is(err, encryption.ErrDamaged) {
 				return lost(op)
 			}
 			if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/inbox"
@@ -63,7 +65,14 @@ func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 	}()
 	o := kv.Default()
 	o.ValueLogFileSize, o.MemTableSize, o.MinFree = 4<<20, 1<<20, 0
+	key, err := keyIn(dir)
+	if err != nil {
+		return w, err
+	}
 	for name, db := range map[string]**kv.DB{"meta": &w.Meta, "tensors": &w.Tensors} {
+		if key != nil {
+			o.Key = key.Derive(name)
+		}
 		if *db, err = kv.Open(filepath.Join(dir, name), o); err != nil {
 			return w, err
 		}
@@ -77,6 +86,9 @@ func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 	w.closers = append(w.closers, embedder.Close)
 	r := retrieval.Default()
 	r.Dir, r.DB, r.Embedder, r.Feed, r.MinFree = filepath.Join(dir, "index"), w.Meta, embedder, w.Knowledge, 0
+	if key != nil {
+		r.Key = key.Derive("index")
+	}
 	if w.Index, err = retrieval.Open(r); err != nil {
 		return w, err
 	}
@@ -106,12 +118,35 @@ func openWorld(dir string, change func(*inbox.Options)) (w *world, err error) {
 		return w, err
 	}
 	io := inbox.Default()
-	io.Library, io.Spaces, io.Reader = w.Library, w.Knowledge, rd
+	io.Library, io.Spaces, io.Reader, io.Key = w.Library, w.Knowledge, rd, key
 	if change != nil {
 		change(&io)
 	}
 	w.Inbox, err = inbox.Open(filepath.Join(dir, "inbox"), w.Meta, io)
 	return w, err
+}
+
+// encryptedEnd ends the name of a folder that is encrypted.
+const encryptedEnd = "encrypted"
+
+// keyIn returns the key of a folder, or nil if it is plain.
+func keyIn(dir string) (*encryption.Key, error) {
+	if !strings.HasSuffix(dir, encryptedEnd) {
+		return nil, nil
+	}
+	file, secret := filepath.Join(dir, "encryption.json"), []byte("the passphrase")
+	text, err := os.ReadFile(file)
+	if !errors.Is(err, os.ErrNotExist) {
+		if err != nil {
+			return nil, err
+		}
+		return encryption.Open(text, secret)
+	}
+	key, text, err := encryption.New(secret, encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1})
+	if err == nil {
+		err = errors.Join(os.MkdirAll(dir, 0o700), durable.Write(file, text))
+	}
+	return key, err
 }
 
 // create makes a space.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
@@ -29,7 +30,13 @@ func Running(data string) (*Link, error) {
 	if err := token.Verify(data); err != nil {
 		return nil, err
 	}
-	h, err := home.Open(data)
+	if home.Encrypted(data) { // a command that needs the folder asks for its key
+		if home.Locked(data) {
+			return Daemon(data)
+		}
+		return nil, nil
+	}
+	h, err := home.Open(data, encryption.Source{})
 	if _, busy := errors.AsType[*home.InUse](err); busy {
 		return Daemon(data)
 	}

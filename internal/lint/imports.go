@@ -19,9 +19,9 @@ type layer struct {
 // layers is the import plan; docs/architecture.md describes it. A folder in no layer is a
 // finding, so that a new folder is placed deliberately.
 func layers() []layer {
-	nouns := []string{".", "internal/base/durable", "internal/base/fault"}
+	nouns := []string{".", "internal/base/durable", "internal/base/encryption", "internal/base/fault"}
 	stores := slices.Clip(append(nouns, "internal/base/kv", "internal/base/names", "internal/base/sealed"))
-	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/version", "internal/config", "internal/token"))
+	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/config", "internal/token"))
 	engine := slices.Clip(append(nouns, "llm"))
 	siblings := []string{"qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...", "scheduler/..."}
 	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
@@ -34,6 +34,8 @@ func layers() []layer {
 		{".", nil},
 		{"internal/base/durable", nil},
 		{"internal/base/fault", nil},
+		{"internal/base/encryption", []string{"internal/base/fault", "internal/base/prompt"}},
+		{"internal/base/prompt", []string{"internal/base/fault"}},
 		{"internal/base/machine", nil},
 		{"internal/base/names", nil},
 		{"internal/base/version", nil},
@@ -148,11 +150,12 @@ func doors() map[string]string {
 		"github.com/ollama/ollama":         "llm/llamacpp/...",
 		"github.com/ardanlabs/":            "llm/jinja",
 		"github.com/emersion/":             "internal/follow/account",
-		"golang.org/x/term":                "cmd/percached",
 
 		"github.com/parquet-go/": "eval/enronqa",
 		"gonum.org/":             "eval/figure",
 		"golang.org/x/sys":       "internal/base/kv/...",
+		"golang.org/x/crypto":    "internal/base/encryption",
+		"golang.org/x/term":      "internal/base/prompt",
 	}
 }
 

@@ -92,7 +92,14 @@ func (n *Node) Backup(ctx context.Context, in *inbox.Inbox, to io.Writer) error 
 			holds.Uploads++
 		}
 	}
-	w, err := backup.NewWriter(to, backup.Header{
+	var seal backup.Seal
+	if n.Home.Encryption != nil {
+		seal.Key = n.Home.Encryption
+		if seal.File, err = n.Home.WrappedKey(); err != nil {
+			return err
+		}
+	}
+	w, err := backup.NewWriter(to, seal, backup.Header{
 		Schema: home.Version, Percached: version.String(), Made: made.UTC(), Spaces: holds.Spaces, Documents: holds.Documents, Uploads: holds.Uploads,
 	})
 	if err != nil {

@@ -109,7 +109,7 @@ func Open(ctx context.Context, c Options, withEngine bool, stderr io.Writer) (n 
 	}
 	log := n.Log
 	if n.Home == nil {
-		if n.Home, err = home.Open(c.Data); err != nil {
+		if n.Home, err = home.Open(c.Data, c.KeySource()); err != nil {
 			return n, err
 		}
 	}
@@ -138,8 +138,9 @@ func Open(ctx context.Context, c Options, withEngine bool, stderr io.Writer) (n 
 }
 
 // MetaOptions are the options of the database meta, which must not lose writes.
-func MetaOptions(log *slog.Logger) kv.Options {
+func MetaOptions(h *home.Home, log *slog.Logger) kv.Options {
 	o := kv.Default()
+	o.Key = h.Subkey("meta")
 	o.Sync, o.Logger, o.ValueLogFileSize, o.MinFree = true, log, logFile, minFree
 	o.Observer.RecordDamaged = func(dir string, cause error) {
 		log.Warn("cannot read RECORD; verified the database without it", "folder", dir, "cause", cause)
@@ -151,7 +152,7 @@ func (n *Node) openDatabases(log *slog.Logger) (err error) {
 	if err := CheckMeta(n.Home); err != nil {
 		return err
 	}
-	meta := MetaOptions(log)
+	meta := MetaOptions(n.Home, log)
 	meta.Sync = !n.Volatile
 	n.Meta, err = kv.Open(n.Home.Path("meta"), meta)
 	if _, ok := errors.AsType[*kv.Damage](err); ok {
@@ -162,6 +163,7 @@ func (n *Node) openDatabases(log *slog.Logger) (err error) {
 	}
 	n.closers = append(n.closers, n.Meta.Close)
 	tensors := kv.Default()
+	tensors.Key = n.Home.Subkey("tensors")
 	tensors.Disposable, tensors.Logger, tensors.ValueLogFileSize, tensors.MinFree = true, log, logFile, minFree
 	tensors.Observer.SetAside = func(dir, aside string, cause error) {
 		log.Warn("cannot open the stored tensors; moved them aside, and will compute them again", "folder", dir, "aside", aside, "cause", cause)
@@ -199,6 +201,7 @@ func (n *Node) openStores(ctx context.Context, c Options, withEngine bool, log *
 	}
 	r := retrieval.Default()
 	r.Dir, r.DB, r.Embedder, r.Feed, r.Logger, r.Fusion = n.Home.Path("index"), n.Meta, llm.ForDocuments(n.Embedder), n.Knowledge, log, retrieval.Fusion(c.Fusion)
+	r.Key = n.Home.Subkey("index")
 	if n.Index, err = retrieval.Open(r); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type RepairedSpace struct {
 // spaces consistent, and rebuilds derived data. named are spaces whose records may be lost.
 // With an error it returns the result so far.
 func Repair(ctx context.Context, c config.Config, named []percached.Space, log *slog.Logger, stderr io.Writer) (r Repaired, err error) {
-	h, err := home.Open(c.Data)
+	h, err := home.Open(c.Data, c.KeySource())
 	if err != nil {
 		return r, err
 	}
@@ -45,7 +45,7 @@ func Repair(ctx context.Context, c config.Config, named []percached.Space, log *
 	if err := CheckMeta(h); err != nil {
 		return r, err
 	}
-	saved, err := kv.Salvage(ctx, h.Path("meta"), MetaOptions(log))
+	saved, err := kv.Salvage(ctx, h.Path("meta"), MetaOptions(h, log))
 	if err != nil {
 		return r, err
 	}
@@ -65,7 +65,7 @@ func Repair(ctx context.Context, c config.Config, named []percached.Space, log *
 }
 
 func (r *Repaired) repairSpaces(h *home.Home, log *slog.Logger, named []percached.Space) (err error) {
-	db, err := kv.Open(h.Path("meta"), MetaOptions(log))
+	db, err := kv.Open(h.Path("meta"), MetaOptions(h, log))
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type Restored struct {
 // missing one.
 func Restore(ctx context.Context, c config.Config, from io.Reader, force bool, log *slog.Logger, stderr io.Writer) (out Restored, err error) {
 	made := !home.Exists(c.Data)
-	h, err := home.Open(c.Data)
+	h, err := home.Open(c.Data, c.KeySource())
 	if err != nil {
 		return out, err
 	}
@@ -50,7 +50,7 @@ func Restore(ctx context.Context, c config.Config, from io.Reader, force bool, l
 		if force {
 			return nil
 		}
-		there, err := CountFolder(h, MetaOptions(log))
+		there, err := CountFolder(h, MetaOptions(h, log))
 		if err != nil {
 			return fault.New(fault.Conflict, "percached: restore", "cannot read the contents of %s (%s); pass --force to replace them", c.Data, cmdline.Sentence(err))
 		}
@@ -115,7 +115,7 @@ func StageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.R
 }
 
 func (s *stagedRestore) read(ctx context.Context, from io.Reader, allow func(backup.Header) error) (err error) {
-	o := MetaOptions(s.log)
+	o := MetaOptions(s.home, s.log)
 	o.Sync = false // CommitRestore syncs it
 	db, err := kv.Open(s.home.Staged("meta"), o)
 	if err != nil {
@@ -135,6 +135,7 @@ func (s *stagedRestore) read(ctx context.Context, from io.Reader, allow func(bac
 			}
 			return allow(b)
 		},
+		Key:  s.home.KeyOf,
 		File: s.file,
 		Record: func(key, value []byte) error {
 			if err := ctx.Err(); err != nil {
@@ -184,7 +185,11 @@ func (s *stagedRestore) file(name string, size int64, from io.Reader) error {
 	if err != nil {
 		return stageError(err)
 	}
-	_, err = io.Copy(f, from)
+	if part == "inbox" {
+		err = s.home.Encryption.Copy(f, from)
+	} else {
+		_, err = io.Copy(f, from)
+	}
 	return stageError(errors.Join(err, f.Close()))
 }
 

@@ -31,6 +31,7 @@ func OpenInbox(n *Node, limits InboxLimits, log *slog.Logger, observer inbox.Obs
 		return nil, err
 	}
 	o := inbox.Default()
+	o.Key = n.Home.Encryption
 	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = n.Library, n.Knowledge, rd, limits.Disk, n.Now, log, observer
 	o.Taking = n.Scheduler.Intake
 	o.Memory, o.MaxDocuments, o.MaxExpanded = UploadMemory(machine.Memory()), limits.Documents, limits.Expanded

@@ -101,7 +101,7 @@ func (t *TypeTest) runPlacement(ctx context.Context, e Engine, pl percached.Plac
 			return testError(name, "warm from memory", err)
 		}
 	}
-	d, err := StoreOnDisk(e.Info().Fingerprint, pl, slices)
+	d, err := StoreOnDisk(e.Info().Fingerprint, pl, slices, false)
 	if err != nil {
 		return err
 	}
@@ -208,14 +208,15 @@ func SameBits(a, b []float32) bool {
 // Disk holds the slices of one prompt in a database of its own.
 type Disk struct {
 	dir  string
+	lock []byte // encrypts the database; nil: it is plain
 	db   *kv.DB
 	tree *qkvtree.Tree
 	req  qkvtree.Request
 }
 
 // StoreOnDisk writes slices to a new database in a temporary folder and reopens it, so that
-// reads come from files.
-func StoreOnDisk(model string, pl percached.Placement, slices []*percached.Slice) (*Disk, error) {
+// reads come from files. The database may be encrypted.
+func StoreOnDisk(model string, pl percached.Placement, slices []*percached.Slice, encrypted bool) (*Disk, error) {
 	dir, err := os.MkdirTemp("", "percached-")
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: disk", "%w", err)
@@ -230,6 +231,10 @@ func StoreOnDisk(model string, pl percached.Placement, slices []*percached.Slice
 	}
 	key := make([]byte, 32)
 	crand.Read(key)
+	if encrypted {
+		d.lock = make([]byte, 32)
+		crand.Read(d.lock)
+	}
 	if err := d.write(key, slices); err != nil {
 		d.Close()
 		return nil, err
@@ -251,7 +256,9 @@ func (d *Disk) write(key []byte, slices []*percached.Slice) error {
 }
 
 func (d *Disk) open(key []byte) (err error) {
-	if d.db, err = kv.Open(d.dir, kv.Default()); err != nil {
+	of := kv.Default()
+	of.Key = d.lock
+	if d.db, err = kv.Open(d.dir, of); err != nil {
 		return err
 	}
 	o := qkvtree.Default()

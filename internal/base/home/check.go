@@ -41,6 +41,9 @@ func Check(dir string) error {
 			return unreadable(op, h.Path(name), err)
 		}
 	}
+	if err := h.checkKeyFile(); err != nil {
+		return fault.Wrap(op, err)
+	}
 	held := map[string][]byte{}
 	for _, name := range files {
 		if held[name], err = readHead(h.Path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +53,8 @@ func Check(dir string) error {
 	switch found := versionIn(held["schema"]); {
 	case found < 1:
 		return fault.New(fault.Unavailable, op, "%s is damaged; restore it from a backup", h.Path("schema"))
-	case found > version:
-		return fault.New(fault.Unsupported, op, "%s has version %d and this percached reads version %d; use a newer percached", dir, found, version)
+	case found > encryptedVersion:
+		return newer(op, dir, found)
 	case held["key"] != nil && len(held["key"]) != keySize:
 		return fault.New(fault.Unavailable, op, "%s is damaged; restore it from a backup, or remove it to compute the stored tensors again", h.Path("key"))
 	}

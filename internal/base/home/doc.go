@@ -1,6 +1,8 @@
 // Package home manages the data folder: the lock, the version, and the key that signs stored
 // slices.
 //
+// It also has the key of an encrypted folder.
+//
 // Purpose: Open creates or opens the folder for one process, or says why it cannot. Check says
 // why without changing anything. Path returns the path of a part.
 //
@@ -12,8 +14,10 @@
 //
 // State on disk, in the folder:
 //
-//	schema    {"version": 2}
-//	key       32 random bytes, readable for the owner only
+//	schema    {"version": 2}, or 3 if the folder is encrypted
+//	encryption.json  the wrapped key of an encrypted folder (package encryption); encryption.lock
+//	          excludes others while it is replaced
+//	key       32 random bytes, readable for the owner only; not in an encrypted folder
 //	lock      locked while the folder is in use; contains the process number
 //	unclean   exists while the folder is in use, and after a crash
 //	meta      database: documents, stored answers, history

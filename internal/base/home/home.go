@@ -12,14 +12,17 @@ import (
 	"path/filepath"
 
 	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 )
 
 const (
 	// Version 2: databases contain a RECORD, which an earlier percached would not update.
 	version = 2
-	keySize = 32
-	op      = "home.Open"
+	// Version 3: the folder is encrypted. An earlier percached would delete badger's list of keys.
+	encryptedVersion = 3
+	keySize          = 32
+	op               = "home.Open"
 )
 
 // Home is an open data folder.
@@ -27,6 +30,9 @@ type Home struct {
 	dir  string
 	lock *os.File
 	Key  []byte // signs what is stored
+	// Encryption is the key of an encrypted folder. Nil: the folder is plain.
+	Encryption *encryption.Key
+	secret     []byte // opens Encryption, and backups of the time before
 	// Unclean says that the last process ended without Close. The caller sets it to false after
 	// repairing what that left.
 	Unclean bool
@@ -61,8 +67,9 @@ func Exists(dir string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Open opens the folder and creates it if necessary. It refuses a folder with other content.
-func Open(dir string) (*Home, error) {
+// Open opens the folder and creates it if necessary. It refuses a folder with other content. If the
+// folder is encrypted, it takes the secret from source; a wrong one changes no byte.
+func Open(dir string, source encryption.Source) (*Home, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
@@ -71,7 +78,16 @@ func Open(dir string) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !Locked(dir) { // who asks for the address of a daemon needs no key
+		if err := h.unlock(source); err != nil {
+			return nil, err
+		}
+	}
 	if h.lock, err = Lock(h.Path("lock")); err != nil {
+		return nil, err
+	}
+	if err = h.unlock(source); err != nil {
+		h.lock.Close()
 		return nil, err
 	}
 	if fresh { // another process may have created it meanwhile
@@ -125,7 +141,7 @@ func (h *Home) Close() error {
 // Discard closes a folder that Open has created and nothing was stored in, and removes it. It
 // removes no file that it does not know, and then keeps the folder.
 func (h *Home) Discard() error {
-	for _, name := range []string{"schema", "key"} {
+	for _, name := range []string{"schema", "key"} { // an encrypted folder keeps its key file
 		os.Remove(h.Path(name)) //nolint:errcheck // what is left keeps the folder, and does no harm
 	}
 	err := h.Close()
@@ -148,6 +164,7 @@ func (h *Home) isNew() (bool, error) {
 	for _, e := range entries {
 		switch e.Name() {
 		case "lock", "key", "key" + durable.Unfinished, "schema" + durable.Unfinished, "percached.conf",
+			encryptionFile, encryptionFile + durable.Unfinished,
 			"key.part", "schema.part": // temporary files of earlier versions
 		default:
 			return false, fault.New(fault.Invalid, op, "%s is not empty and not a data folder of percached (it has no file named schema); name another folder with --data", h.dir)
@@ -156,7 +173,15 @@ func (h *Home) isNew() (bool, error) {
 	return true, nil
 }
 
-func schemaText() []byte { return fmt.Appendf(nil, "{\"version\": %d}\n", version) }
+func (h *Home) schemaText() []byte { return fmt.Appendf(nil, "{\"version\": %d}\n", h.version()) }
+
+// version is the version of this folder.
+func (h *Home) version() int {
+	if h.Encryption != nil {
+		return encryptedVersion
+	}
+	return version
+}
 
 // versionIn returns the version in a schema file, or 0 if the text is invalid.
 func versionIn(schemaText []byte) int {
@@ -174,7 +199,7 @@ func (h *Home) initialise(fresh bool) error {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
 	if fresh {
-		if err := durable.Write(h.Path("schema"), schemaText()); err != nil {
+		if err := durable.Write(h.Path("schema"), h.schemaText()); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
 	}
@@ -185,19 +210,23 @@ func (h *Home) initialise(fresh bool) error {
 	switch found := versionIn(b); {
 	case found < 1:
 		return fault.New(fault.Unavailable, op, "%s is damaged; restore it from a backup", h.Path("schema"))
+	case found > encryptedVersion:
+		return newer(op, h.dir, found)
+	case (found == encryptedVersion) != (h.Encryption != nil): // unlock has looked at it before the folder was locked
+		return fault.New(fault.Unavailable, op, "%s has version %d, which does not fit %s", h.dir, found, encryptionFile)
 	case found < version:
-		if err := durable.Write(h.Path("schema"), schemaText()); err != nil {
+		if err := durable.Write(h.Path("schema"), h.schemaText()); err != nil {
 			return fault.New(fault.Unavailable, op, "%w", err)
 		}
-	case found > version:
-		return fault.New(fault.Unsupported, op, "%s has version %d and this percached reads version %d; use a newer percached", h.dir, found, version)
 	}
 	// A killed daemon leaves its address behind. Another program may listen there now, and commands
 	// would send it the token.
 	if err := os.Remove(h.Path("address")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Unavailable, op, "%w", err)
 	}
-	if h.Key, err = os.ReadFile(h.Path("key")); errors.Is(err, fs.ErrNotExist) {
+	if h.Encryption != nil {
+		h.Key, err = h.Subkey("slices"), nil
+	} else if h.Key, err = os.ReadFile(h.Path("key")); errors.Is(err, fs.ErrNotExist) {
 		h.Key = make([]byte, keySize)
 		rand.Read(h.Key)
 		err = durable.Write(h.Path("key"), h.Key)

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 )
 
 func open(t *testing.T, dir string) *home.Home {
 	t.Helper()
-	h, err := home.Open(dir)
+	h, err := home.Open(dir, encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestOpen(t *testing.T) {
 	if h.Unclean || len(h.Key) != 32 || bytes.Equal(h.Key, make([]byte, 32)) {
 		t.Errorf("unclean %v, key of %d bytes", h.Unclean, len(h.Key))
 	}
-	if _, err := home.Open(dir); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), dir) {
+	if _, err := home.Open(dir, encryption.Source{}); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a second one: %v", err)
 	}
 	if err := h.Close(); err != nil {
@@ -105,7 +106,7 @@ func TestAddressForgotten(t *testing.T) {
 		t.Error("it is still there")
 	}
 	leave()
-	if _, err := home.Open(dir); err == nil || !home.Exists(address) {
+	if _, err := home.Open(dir, encryption.Source{}); err == nil || !home.Exists(address) {
 		t.Errorf("who uses it must be found: %v", err)
 	}
 	h.Close()
@@ -134,7 +135,7 @@ func TestRefuses(t *testing.T) {
 		says              string
 	}{
 		{"somebody's folder", "letter.txt", "Dear", false, fault.Invalid, "a data folder of percached"},
-		{"newer", "schema", `{"version": 3}`, true, fault.Unsupported, "newer"},
+		{"newer", "schema", `{"version": 4}`, true, fault.Unsupported, "newer"},
 		{"no schema", "schema", `oh`, true, fault.Unavailable, "schema is damaged"},
 		{"short key", "key", `oh`, true, fault.Unavailable, "key is damaged"},
 	} {
@@ -147,7 +148,7 @@ func TestRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 { // a refusal leaves nothing that changes the next
-				_, err := home.Open(dir)
+				_, err := home.Open(dir, encryption.Source{})
 				if fault.KindOf(err) != tc.kind || !strings.Contains(err.Error(), tc.says) {
 					t.Errorf("%v", err)
 				}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/home"
 )
 
@@ -35,7 +36,7 @@ func TestLockLeftByTheKilled(t *testing.T) {
 
 	opened := make(chan error)
 	go func() {
-		h, err := home.Open(dir)
+		h, err := home.Open(dir, encryption.Source{})
 		if err == nil {
 			err = h.Close()
 		}

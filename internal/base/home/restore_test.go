@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/base/encryption"
 )
 
 // used is a data folder after use, with content in each part.
 func used(t *testing.T, dir string) *Home {
 	t.Helper()
-	h, err := Open(dir)
+	h, err := Open(dir, encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func TestRestoreNotCommitted(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h, err := Open(dir)
+	h, err := Open(dir, encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestRestoreCutShort(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
-		h, err := Open(dir)
+		h, err := Open(dir, encryption.Source{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +150,7 @@ func TestRestoreTakenBack(t *testing.T) {
 	if err := errors.Join(h.CommitRestore(), h.DropRestore(), h.Close()); err != nil {
 		t.Fatal(err)
 	}
-	h, err := Open(dir)
+	h, err := Open(dir, encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func contentOf(t *testing.T, db *DB) map[string]string {
 
 // worn makes a database that was written, deleted from, reclaimed, closed and opened
 // several times, and calls fn while it is open, behind its last change.
-func worn(t *testing.T, dir string, fn func()) (want map[string]string) {
+func worn(t *testing.T, dir string, o Options, fn func()) (want map[string]string) {
 	t.Helper()
 	do := func(db *DB, from, to, size int) {
 		for i := from; i < to; i++ {
@@ -44,7 +44,6 @@ func worn(t *testing.T, dir string, fn func()) (want map[string]string) {
 			}
 		}
 	}
-	o := small()
 	o.Sync = true
 	for round := range 3 {
 		db, err := Open(dir, o)
@@ -71,25 +70,38 @@ func worn(t *testing.T, dir string, fn func()) (want map[string]string) {
 
 // Whatever happens to one file of a database: it opens with all that was in it, or
 // it is refused, the file is named, and no byte has changed.
-func TestDamage(t *testing.T) {
+func TestDamage(t *testing.T) { testDamage(t, small(), 1) }
+
+// An encrypted database is refused as a plain one is. Its list of data keys is a file more.
+func TestDamageEncrypted(t *testing.T) { testDamage(t, secret(), 4) }
+
+// secret are options of an encrypted database.
+func secret() Options {
+	o := small()
+	o.Key = bytes.Repeat([]byte{7}, 32)
+	return o
+}
+
+// testDamage tries one harm in every so many.
+func testDamage(t *testing.T, o Options, every int) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "db")
 	var killed kvtest.Files
-	want := worn(t, dir, func() { killed = kvtest.ReadFiles(t, dir) })
+	want := worn(t, dir, o, func() { killed = kvtest.ReadFiles(t, dir) })
 	closed := kvtest.ReadFiles(t, dir)
 	at := filepath.Join(base, "trial")
 	harms, trials, refused := 0, 0, 0
 	for state, files := range map[string]kvtest.Files{"closed": closed, "killed": killed} {
-		if trialOf(t, at, files, want, nil, "nothing"); t.Failed() {
+		if trialOf(t, o, at, files, want, nil, "nothing"); t.Failed() {
 			t.Fatalf("a database that was %s does not open unharmed", state)
 		}
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			for _, h := range kvtest.Harms(files[name]) {
-				if harms++; testing.Short() && harms%4 != 0 {
+				if harms++; testing.Short() && harms%(4*every) != 0 || harms%every != 0 {
 					continue
 				}
 				trials++
-				if trialOf(t, at, files, want, &h, name) {
+				if trialOf(t, o, at, files, want, &h, name) {
 					refused++
 				}
 				if t.Failed() {
@@ -101,7 +113,7 @@ func TestDamage(t *testing.T) {
 	t.Logf("%d trials, %d refused", trials, refused)
 }
 
-func trialOf(t *testing.T, dir string, files kvtest.Files, want map[string]string, h *kvtest.Harm, name string) (refused bool) {
+func trialOf(t *testing.T, o Options, dir string, files kvtest.Files, want map[string]string, h *kvtest.Harm, name string) (refused bool) {
 	t.Helper()
 	files.Write(t, dir)
 	if h != nil {
@@ -110,7 +122,6 @@ func trialOf(t *testing.T, dir string, files kvtest.Files, want map[string]strin
 		}
 	}
 	before := kvtest.ReadFiles(t, dir)
-	o := small()
 	o.Sync = true
 	db, err := Open(dir, o)
 	if err == nil {

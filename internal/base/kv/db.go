@@ -127,6 +127,11 @@ func open(dir string, o Options) (b *badger.DB, rec *journal, err error) {
 	if err == nil {
 		b, err = openBadger(dir, o)
 	}
+	if err == nil && o.Key != nil { // badger does not sync the name of its list of data keys
+		if err = syncFile(dir); err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}
 	return b, rec, err
 }
 
@@ -215,6 +220,8 @@ func wrap(op string, err error) error {
 const (
 	// largeValue is the least size of values in the value log.
 	largeValue = 32 << 10
+	// cacheBytes is the size of the two caches of an encrypted database.
+	cacheBytes = 16 << 20
 	// minLogFile keeps badger's own largest write (15 % of a memtable) and ours (Limit) well
 	// within one file.
 	minLogFile = 4 << 20
@@ -236,6 +243,8 @@ type Options struct {
 	// MinFree is how many bytes of the disk stay free. Opening, deleting, reclaiming and
 	// rewriting may use half of them.
 	MinFree int64
+	// Key encrypts the database: 32 bytes. Nil: it is plain.
+	Key []byte
 	// Logger receives the formats of badger's messages without their values. Nil discards them.
 	Logger   *slog.Logger
 	Observer Observer
@@ -266,6 +275,9 @@ func (o Options) Validate() error {
 	if o.MinFree < 0 {
 		errs = append(errs, errors.New("MinFree is negative"))
 	}
+	if o.Key != nil && len(o.Key) != 32 {
+		errs = append(errs, fmt.Errorf("the Key has %d bytes, must have 32", len(o.Key)))
+	}
 	return errors.Join(errs...)
 }
 
@@ -284,6 +296,9 @@ func (o Options) badger(dir string) badger.Options {
 	// Uncompressed tables are read from their maps and need no cache.
 	b.Compression = options.None
 	b.BlockCacheSize = 0
+	if o.Key != nil { // decrypted blocks and indexes are kept
+		b.EncryptionKey, b.BlockCacheSize, b.IndexCacheSize = o.Key, cacheBytes, cacheBytes
+	}
 	// A block that is damaged later counts as absent. Without this check badger's goroutines can panic.
 	b.ChecksumVerificationMode = options.OnBlockRead
 	// Without this a damaged entry can panic, or leave its file locked.

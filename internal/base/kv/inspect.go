@@ -39,12 +39,12 @@ func repairFiles(dir string, o Options) error {
 		case name == "DISCARD":
 			err = inspectDiscard(path)
 		case name == badger.KeyRegistryFileName:
-			err = inspectRegistry(path)
+			err = inspectRegistry(path, o.Key)
 		case strings.HasSuffix(name, ".mem"), strings.HasSuffix(name, ".vlog"):
 			// badger itself truncates a memtable's log and the newest value log at an unreadable
 			// entry, but it allocates memory for the entry first.
 			mayCut := o.Disposable || name == last || strings.HasSuffix(name, ".mem")
-			err = inspectLog(path, mayCut)
+			err = inspectLog(path, mayCut, o.Key != nil)
 		}
 		if err != nil {
 			return err
@@ -77,11 +77,19 @@ func inspectTables(dir string, o Options) error {
 	if info, err := f.Stat(); err == nil && info.Size() != end {
 		return errors.New("the last entry of the manifest is incomplete")
 	}
-	for id := range manifest.Tables {
+	keys, err := readKeyring(dir, o.Key)
+	if err != nil {
+		return err
+	}
+	for id, t := range manifest.Tables {
 		name := table.NewFilename(id, dir)
-		b, err := os.ReadFile(name)
+		key, err := keys.key(t.KeyID)
+		var b []byte
 		if err == nil {
-			err = inspectTable(b)
+			b, err = os.ReadFile(name)
+		}
+		if err == nil {
+			err = inspectTable(b, key)
 		}
 		if err != nil {
 			return fmt.Errorf("table %s: %w", filepath.Base(name), err)
@@ -116,19 +124,6 @@ func inspectDiscard(path string) error {
 	return os.Remove(path)
 }
 
-// registryText follows 16 random bytes in badger's list of encryption keys. The keys follow it.
-const registryText = "Hello Badger"
-
-// inspectRegistry removes a list of keys that is not empty. percached encrypts nothing, and
-// badger would refuse the database or allocate memory for a key of any length.
-func inspectRegistry(path string) error {
-	b, err := os.ReadFile(path)
-	if err != nil || len(b) == 16+len(registryText) && string(b[16:]) == registryText {
-		return err
-	}
-	return os.Remove(path)
-}
-
 const (
 	logHeader   = 20      // bytes of a log file's header
 	entryHeader = 22      // largest header of an entry
@@ -137,7 +132,7 @@ const (
 
 // inspectLog walks over the entries of a value log or a memtable's log. It may truncate the log
 // before an entry that is longer than the file.
-func inspectLog(path string, mayCut bool) error {
+func inspectLog(path string, mayCut, encrypted bool) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -151,8 +146,8 @@ func inspectLog(path string, mayCut bool) error {
 		return os.Remove(path)
 	}
 	var head [entryHeader]byte
-	// The number of the encryption key must be 0; badger refuses other values.
-	if n, _ := f.ReadAt(head[:8], 0); n == 8 && [8]byte(head[:8]) != [8]byte{} {
+	// The number of the encryption key is 0 in a plain database; badger refuses other values.
+	if n, _ := f.ReadAt(head[:8], 0); !encrypted && n == 8 && [8]byte(head[:8]) != [8]byte{} {
 		if _, err := f.WriteAt(make([]byte, 8), 0); err != nil {
 			return err
 		}
@@ -210,14 +205,14 @@ func isZero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // inspectTable verifies a badger table against its checksums.
-func inspectTable(b []byte) error {
-	return eachBlock(b, func(_ []byte, err error) error { return err })
+func inspectTable(b, key []byte) error {
+	return eachBlock(b, key, func(_ []byte, err error) error { return err })
 }
 
 // eachBlock calls fn with every block of a table and its damage, if any. A table ends with the
 // index, the index's length, the index's checksum, and the checksum's length. The index lists
-// the blocks.
-func eachBlock(b []byte, fn func(data []byte, damage error) error) error {
+// the blocks. In an encrypted table the index and each block are encrypted.
+func eachBlock(b, key []byte, fn func(data []byte, damage error) error) error {
 	rest, sum, err := cutSum(b)
 	if err != nil {
 		return err
@@ -229,12 +224,15 @@ func eachBlock(b []byte, fn func(data []byte, damage error) error) error {
 	if crc32.Checksum(index, castagnoli) != sum {
 		return errors.New("the index does not match its checksum")
 	}
+	if index, err = decryptPart(index, key); err != nil {
+		return err
+	}
 	blocks, err := blocksOf(index)
 	if err != nil {
 		return err
 	}
 	for i, at := range blocks {
-		data, err := blockAt(rest, at)
+		data, err := blockAt(rest, at, key)
 		if err != nil {
 			err = fmt.Errorf("block %d: %w", i, err)
 		}
@@ -245,11 +243,15 @@ func eachBlock(b []byte, fn func(data []byte, damage error) error) error {
 	return nil
 }
 
-func blockAt(b []byte, at extent) ([]byte, error) {
+func blockAt(b []byte, at extent, key []byte) ([]byte, error) {
 	if uint64(at.offset)+uint64(at.length) > uint64(len(b)) {
 		return nil, errors.New("it is outside of the file")
 	}
-	data, sum, err := cutSum(b[at.offset:][:at.length])
+	data, err := decryptPart(b[at.offset:][:at.length], key)
+	if err != nil {
+		return nil, err
+	}
+	data, sum, err := cutSum(data)
 	if err != nil {
 		return nil, err
 	}

@@ -153,13 +153,13 @@ func FuzzTable(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := inspectTable(b); err != nil {
+	if err := inspectTable(b, nil); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b[len(b)-min(len(b), 400):])
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if inspectTable(b) == nil && len(b) < 8 {
+		if inspectTable(b, nil) == nil && len(b) < 8 {
 			t.Errorf("%x is a table", b)
 		}
 		_, _ = blocksOf(b)

@@ -30,7 +30,7 @@ func flushOptions() kv.Options {
 // flushing writes from several goroutines, so that logs are flushed and tables are
 // merged, until it is killed.
 func flushing(dir string) error {
-	db, err := kv.Open(dir, flushOptions())
+	db, err := kv.Open(dir, in(dir, flushOptions()))
 	if err != nil {
 		return err
 	}
@@ -71,14 +71,16 @@ func flushing(dir string) error {
 // A process that is killed while logs are flushed, tables merged and space given
 // back leaves a database that opens, with all that was acknowledged.
 func TestKilledFlushing(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "db")
+	base := t.TempDir()
 	rnd := rand.New(rand.NewPCG(3, 4))
-	acknowledged := map[string]int{}
+	dirs := [2]string{filepath.Join(base, "db"), filepath.Join(base, "db"+encryptedEnd)}
+	all := [2]map[string]int{{}, {}}
 	kills := 25
 	if testing.Short() {
 		kills = 6
 	}
 	for i := range kills {
+		dir, acknowledged := dirs[i%2], all[i%2] // by turns plain and encrypted
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), flushEnv+"="+dir)
 		cmd.Stderr = os.Stderr
@@ -107,7 +109,7 @@ func TestKilledFlushing(t *testing.T) {
 		if i%3 == 0 { // the next child opens what was left
 			continue
 		}
-		db := open(t, dir, flushOptions())
+		db := open(t, dir, in(dir, flushOptions()))
 		for who, want := range acknowledged {
 			if err := db.View(func(tx *kv.Tx) error {
 				b, err := tx.Get([]byte("n" + who))

@@ -21,7 +21,7 @@ const childEnv = "PERCACHED_KV_CHILD"
 
 // child writes and rewrites until it is killed, and says what it has done.
 func child(dir string) error {
-	db, err := kv.Open(dir, options())
+	db, err := kv.Open(dir, in(dir, options()))
 	if err != nil {
 		return err
 	}
@@ -42,15 +42,31 @@ func child(dir string) error {
 	}
 }
 
-// A killed process leaves all that it had acknowledged, and nothing by halves.
+// encryptedEnd ends the name of a folder whose database is encrypted.
+const encryptedEnd = "-encrypted"
+
+// in are the options for the database in a folder.
+func in(dir string, o kv.Options) kv.Options {
+	if strings.HasSuffix(dir, encryptedEnd) {
+		o.Key = large(7, 32)
+	}
+	return o
+}
+
+// A killed process leaves all that it had acknowledged, and nothing by halves. Every other one
+// uses an encrypted database.
 func TestKilled(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "db")
+	base := t.TempDir()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	kills := 20
 	if testing.Short() {
 		kills = 6
 	}
-	for range kills {
+	for i := range kills {
+		dir := filepath.Join(base, "db")
+		if i%2 == 1 {
+			dir += encryptedEnd
+		}
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childEnv+"="+dir)
 		cmd.Stderr = os.Stderr
@@ -76,7 +92,7 @@ func TestKilled(t *testing.T) {
 		if lines > 0 {
 			t.Fatal("the child ended by itself")
 		}
-		db := open(t, dir, options())
+		db := open(t, dir, in(dir, options()))
 		var have string
 		if err := db.View(func(tx *kv.Tx) error {
 			a, err := tx.Get([]byte("a"))

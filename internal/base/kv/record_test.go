@@ -86,7 +86,7 @@ func FuzzLog(f *testing.F) {
 	f.Add([]byte{0x40, 0, 12, 1, 0, 'k'})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		n := 0
-		_, err := readLog(b, func(e *stored) error {
+		_, err := readLog(append(make([]byte, logHeader), b...), nil, func(e *stored) error {
 			e.pointer()
 			n++
 			return nil

@@ -50,6 +50,10 @@ func Salvage(ctx context.Context, dir string, o Options) (Salvaged, error) {
 	if err != nil && !hurt {
 		return Salvaged{}, wrap(op, err)
 	}
+	if s == nil && hurt { // without its keys nothing is readable
+		damage.Dir = dir
+		return Salvaged{}, fault.New(fault.Unavailable, op, "%w", damage)
+	}
 	if s == nil {
 		return Salvaged{}, fault.New(fault.NotFound, op, "%s contains no database", dir)
 	}
@@ -125,7 +129,7 @@ func (r *salvager) copyTo(ctx context.Context, dir string, o Options) error {
 		value := e.value
 		if p, lies := e.pointer(); lies {
 			var err error
-			if _, value, err = r.value(p); err != nil {
+			if value, err = r.value(e.key, p); err != nil {
 				return r.skipDamage(err)
 			}
 		}
@@ -170,11 +174,19 @@ func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 	}
 	for _, id := range r.logs {
 		name := logFileName(id)
-		b, err := os.ReadFile(filepath.Join(r.dir, name))
+		b, key, err := r.readLogFile(name)
+		if d, ok := errors.AsType[*Damage](err); ok {
+			r.addLost(d)
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		whole, err := salvageLog(b[min(logHeader, len(b)):], count)
+		if key != nil && !key.fits(b) {
+			r.addLost(damagedf(name, "its header is damaged"))
+			continue
+		}
+		whole, err := salvageLog(b, key, count)
 		if err != nil {
 			return err
 		}
@@ -186,8 +198,9 @@ func (r *salvager) each(ctx context.Context, fn func(*stored) error) error {
 }
 
 // salvageLog is readLog that skips unreadable entries. It returns whether it read everything.
-func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
+func salvageLog(b []byte, key *logKey, fn func(*stored) error) (whole bool, err error) {
 	whole = true
+	at := min(logHeader, len(b))
 	var open []stored
 	flush := func() error {
 		for i := range open {
@@ -199,19 +212,19 @@ func salvageLog(b []byte, fn func(*stored) error) (whole bool, err error) {
 		return nil
 	}
 	for {
-		e, n := readEntry(b)
+		e, n := readEntry(b[at:], key, at)
 		if n == 0 {
-			if isZero(b) { // the unused end of the file
+			if isZero(b[at:]) { // the unused end of the file
 				return whole, nil
 			}
-			next := nextEntry(b)
+			next := nextEntry(b[at:])
 			if next < 0 {
 				return false, flush() // the end of the last transaction is not readable
 			}
-			whole, b = false, b[next:]
+			whole, at = false, at+next
 			continue
 		}
-		b = b[n:]
+		at += n
 		switch {
 		case e.mark&markFinTxn != 0:
 			err = flush()
@@ -239,7 +252,7 @@ func nextEntry(b []byte) int {
 	// After the last non-zero byte, only the end of a checksum can follow.
 	b = b[:min(len(b), len(bytes.TrimRight(b, "\x00"))+crc32.Size)]
 	for i := 1; i < min(len(b), maxSkip); i++ {
-		if _, n := readEntry(b[i:]); n > 0 {
+		if _, n := readEntry(b[i:], nil, i); n > 0 {
 			return i
 		}
 	}

@@ -32,7 +32,7 @@ func TestSalvageLogGoesOn(t *testing.T) {
 			b := append([]byte(nil), log...)
 			b[at] ^= flip
 			read := map[string]string{}
-			whole, err := salvageLog(b, func(e *stored) error {
+			whole, err := salvageLog(append(make([]byte, logHeader), b...), nil, func(e *stored) error {
 				read[string(e.key)] = string(e.value)
 				return nil
 			})

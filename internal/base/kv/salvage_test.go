@@ -9,25 +9,32 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"github.com/percached/percached/internal/base/kv/kvtest"
 )
 
 // What can be read of a damaged database is saved, and nothing else comes of it: no
 // value that was not there, no key that was deleted. The damaged one stays.
-func TestSalvage(t *testing.T) {
+func TestSalvage(t *testing.T) { testSalvage(t, small(), 1) }
+
+// The same holds for an encrypted database, unless its list of data keys is damaged.
+func TestSalvageEncrypted(t *testing.T) { testSalvage(t, secret(), 5) }
+
+func testSalvage(t *testing.T, o Options, every int) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "db")
 	var killed kvtest.Files
-	want := worn(t, dir, func() { killed = kvtest.ReadFiles(t, dir) })
+	want := worn(t, dir, o, func() { killed = kvtest.ReadFiles(t, dir) })
 	closed := kvtest.ReadFiles(t, dir)
 	at, harms := filepath.Join(base, "trial"), 0
 	for state, files := range map[string]kvtest.Files{"closed": closed, "killed": killed} {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			if name == recordName || name == "LOCK" {
+			if name == recordName || name == "LOCK" || o.Key != nil && name == badger.KeyRegistryFileName {
 				continue
 			}
 			for _, h := range kvtest.Harms(files[name]) {
-				if harms++; harms%2 != 0 || testing.Short() && harms%8 != 0 {
+				if harms++; harms%2 != 0 || testing.Short() && harms%8 != 0 || harms/2%every != 0 {
 					continue
 				}
 				if aside, err := filepath.Glob(at + "*"); err != nil || len(aside) > 0 {
@@ -40,7 +47,7 @@ func TestSalvage(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := kvtest.ReadFiles(t, at)
-				got, err := Salvage(context.Background(), at, small())
+				got, err := Salvage(context.Background(), at, o)
 				if err != nil {
 					t.Fatalf("%s, %s: %s: %v", state, name, h.Name, err)
 				}
@@ -50,7 +57,7 @@ func TestSalvage(t *testing.T) {
 				if !maps.EqualFunc(before, kvtest.ReadFiles(t, got.Aside), bytes.Equal) {
 					t.Errorf("%s, %s: %s: what was damaged is not kept as it was", state, name, h.Name)
 				}
-				db, err := Open(at, small())
+				db, err := Open(at, o)
 				if err != nil {
 					t.Fatalf("%s, %s: %s: %v", state, name, h.Name, err)
 				}

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -56,11 +57,13 @@ type pointer struct{ file, length, offset uint32 }
 // survey reads a closed database without changing it.
 type survey struct {
 	dir     string
-	tables  []uint64        // tables that the manifest lists, older levels first
-	deleted map[uint64]bool // tables that the manifest listed earlier
-	orphans []uint64        // tables that the manifest never listed
-	logs    []uint32        // numbers of memtable logs, oldest first
-	last    string          // the newest value log
+	keys    keyring
+	tables  []uint64          // tables that the manifest lists, older levels first
+	keyIDs  map[uint64]uint64 // numbers of the data keys of these tables
+	deleted map[uint64]bool   // tables that the manifest listed earlier
+	orphans []uint64          // tables that the manifest never listed
+	logs    []uint32          // numbers of memtable logs, oldest first
+	last    string            // the newest value log
 }
 
 // takeSurvey reads the manifest and the file names. It returns nil if there is no database. If
@@ -73,7 +76,7 @@ func takeSurvey(dir string, o Options) (*survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &survey{dir: dir, deleted: map[uint64]bool{}}
+	s := &survey{dir: dir, deleted: map[uint64]bool{}, keyIDs: map[uint64]uint64{}}
 	var tables []uint64
 	used := false
 	for _, e := range entries {
@@ -96,6 +99,9 @@ func takeSurvey(dir string, o Options) (*survey, error) {
 	}
 	slices.Sort(s.logs)
 	slices.Sort(tables)
+	if s.keys, err = readKeyring(dir, o.Key); err != nil {
+		return nil, err
+	}
 	err = s.readManifest(o)
 	for _, id := range tables {
 		if !slices.Contains(s.tables, id) && !s.deleted[id] {
@@ -123,6 +129,9 @@ func (s *survey) readManifest(o Options) error {
 	s.tables = slices.SortedFunc(maps.Keys(manifest.Tables), func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(manifest.Tables[b].Level, manifest.Tables[a].Level), cmp.Compare(a, b))
 	})
+	for id, t := range manifest.Tables {
+		s.keyIDs[id] = t.KeyID
+	}
 	b, err := os.ReadFile(f.Name())
 	if err != nil {
 		return err
@@ -143,15 +152,25 @@ func (s *survey) readManifest(o Options) error {
 	return nil
 }
 
-// readTable returns a table's file name and content.
-func (s *survey) readTable(id uint64) (name string, b []byte, err error) {
+// readTable returns a table's file name, content and data key.
+func (s *survey) readTable(id uint64) (name string, b, key []byte, err error) {
 	path := table.NewFilename(id, s.dir)
 	name = filepath.Base(path)
 	b, err = os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = damagedf(name, "MANIFEST lists this table and it is missing: it was removed, or MANIFEST was cut")
 	}
-	return name, b, err
+	if err != nil {
+		return name, nil, nil, err
+	}
+	keyID, listed := s.keyIDs[id]
+	if !listed {
+		return name, b, s.keys.keyOf(b), nil
+	}
+	if key, err = s.keys.key(keyID); err != nil {
+		err = damagedf(name, "%v", err)
+	}
+	return name, b, key, err
 }
 
 // eachInTable calls fn with every version in a table.
@@ -163,7 +182,7 @@ func (s *survey) eachInTable(id uint64, fn func(*stored) error) error {
 // stops at the first error of either. Values are sealed with their keys, so entries of a
 // damaged block can be checked by their readers.
 func (s *survey) eachReadable(id uint64, fn func(*stored) error, lost func(*Damage) error) error {
-	name, b, err := s.readTable(id)
+	name, b, key, err := s.readTable(id)
 	if d, ok := errors.AsType[*Damage](err); ok {
 		return lost(d)
 	}
@@ -171,7 +190,7 @@ func (s *survey) eachReadable(id uint64, fn func(*stored) error, lost func(*Dama
 		return err
 	}
 	stopped := false
-	err = eachBlock(b, func(data []byte, damage error) error {
+	err = eachBlock(b, key, func(data []byte, damage error) error {
 		if damage != nil {
 			if err := lost(damagedf(name, "the table is damaged: %v", damage)); err != nil {
 				stopped = true
@@ -195,14 +214,42 @@ func (s *survey) eachReadable(id uint64, fn func(*stored) error, lost func(*Dama
 // memtable's log, as badger does when it opens the database. It returns whether more bytes
 // follow.
 func (s *survey) eachInLog(id uint32, fn func(*stored) error) (tail bool, err error) {
-	b, err := os.ReadFile(filepath.Join(s.dir, logFileName(id)))
+	b, key, err := s.readLogFile(logFileName(id))
 	if err != nil {
 		return false, err
 	}
 	if len(b) < logHeader {
 		return len(b) > 0, nil
 	}
-	return readLog(b[logHeader:], fn)
+	return readLog(b, key, fn)
+}
+
+// readLogFile returns the content of a log and the key of its entries.
+func (s *survey) readLogFile(name string) (b []byte, key *logKey, err error) {
+	if key, err = s.logKey(name); err == nil {
+		b, err = os.ReadFile(filepath.Join(s.dir, name))
+	}
+	return b, key, err
+}
+
+// logKey returns the key of the entries of a log.
+func (s *survey) logKey(name string) (*logKey, error) {
+	f, err := os.Open(filepath.Join(s.dir, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	header := make([]byte, logHeader)
+	if n, err := f.ReadAt(header, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	} else if n < logHeader { // it has no entries
+		return nil, nil
+	}
+	key, err := s.keys.ofLog(header)
+	if err != nil {
+		return nil, damagedf(name, "%v", err)
+	}
+	return key, nil
 }
 
 func logFileName(id uint32) string { return fmt.Sprintf("%05d.mem", id) }
@@ -213,15 +260,16 @@ func logNumber(name string) (uint32, bool) {
 	return uint32(id), ok && err == nil
 }
 
-func readLog(b []byte, fn func(*stored) error) (tail bool, err error) {
-	var open []stored // versions of an unfinished transaction
-	whole := b        // the bytes after the last complete transaction
-	for rest := b; ; {
-		e, n := readEntry(rest)
+// readLog reads the content of a log behind its header.
+func readLog(b []byte, key *logKey, fn func(*stored) error) (tail bool, err error) {
+	var open []stored  // versions of an unfinished transaction
+	whole := logHeader // the end of the last complete transaction
+	for at := logHeader; ; {
+		e, n := readEntry(b[at:], key, at)
 		if n == 0 {
 			break
 		}
-		rest = rest[n:]
+		at += n
 		if e.mark&markTxn != 0 {
 			if len(open) > 0 && open[0].version != e.version {
 				break
@@ -248,13 +296,13 @@ func readLog(b []byte, fn func(*stored) error) (tail bool, err error) {
 				return false, err
 			}
 		}
-		whole = rest
+		whole = at
 	}
-	return !isZero(whole), nil
+	return !isZero(b[whole:]), nil
 }
 
-// readEntry reads an entry of a log and returns its length; 0 if it is invalid.
-func readEntry(b []byte) (e stored, n int) {
+// readEntry reads an entry that lies at an offset of a log, and returns its length; 0 if it is invalid.
+func readEntry(b []byte, lock *logKey, offset int) (e stored, n int) {
 	length, end := entryLength(b)
 	if end || length < 0 || length > int64(len(b)) {
 		return stored{}, 0
@@ -270,39 +318,42 @@ func readEntry(b []byte) (e stored, n int) {
 		size[i] = v
 		at += n
 	}
-	key := b[at:][:size[0]]
-	if len(key) < 8 {
+	both, err := lock.decrypt(b[at:sum], offset)
+	if err != nil || size[0] < 8 {
 		return stored{}, 0
 	}
-	return stored{
-		key: y.ParseKey(key), version: y.ParseTs(key), mark: b[0], value: b[at+len(key) : sum],
-	}, int(length)
+	key := both[:size[0]]
+	return stored{key: y.ParseKey(key), version: y.ParseTs(key), mark: b[0], value: both[len(key):]}, int(length)
 }
 
 func valueLogName(id uint32) string { return fmt.Sprintf("%06d.vlog", id) }
 
-// value reads a value from a value log.
-func (s *survey) value(p pointer) (key, value []byte, err error) {
+// value reads the value of a key from a value log.
+func (s *survey) value(key []byte, p pointer) ([]byte, error) {
 	name := valueLogName(p.file)
 	f, err := os.Open(filepath.Join(s.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, damagedf(name, "the value log is missing")
+		return nil, damagedf(name, "the value log is missing")
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
+	lock, err := s.logKey(name)
+	if err != nil {
+		return nil, err
+	}
 	b := make([]byte, p.length)
 	if _, err := f.ReadAt(b, int64(p.offset)); errors.Is(err, io.EOF) {
-		return nil, nil, damagedf(name, "it is truncated: a value is missing")
+		return nil, damagedf(name, "it is truncated: a value is missing")
 	} else if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	e, n := readEntry(b)
-	if n != len(b) {
-		return nil, nil, damagedf(name, "a value does not match its checksum")
+	e, n := readEntry(b, lock, int(p.offset))
+	if n != len(b) || !bytes.Equal(e.key, key) {
+		return nil, damagedf(name, "a value does not match its checksum or its key")
 	}
-	return e.key, e.value, nil
+	return e.value, nil
 }
 
 // readable returns the readable length of the newest value log. badger truncates the log there
@@ -317,7 +368,7 @@ func (s *survey) readable() (int64, error) {
 	}
 	at := min(logHeader, len(b))
 	for {
-		_, n := readEntry(b[at:])
+		_, n := readEntry(b[at:], nil, at) // its length and checksum; the key does not matter
 		if n == 0 {
 			return int64(at), nil
 		}

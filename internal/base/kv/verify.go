@@ -60,6 +60,9 @@ func verify(dir string, o Options) (commit uint64, known []fileRecord, err error
 		}
 		return 0, nil, nil
 	}
+	if err := s.checkLogKeys(); err != nil {
+		return 0, nil, err
+	}
 	if r != nil && r.State == stateClosed {
 		return r.Commit, known, s.checkTables()
 	}
@@ -112,14 +115,34 @@ func verifyFiles(dir string, files []fileRecord) error {
 	return nil
 }
 
+// checkLogKeys verifies that the data key of every log exists.
+func (s *survey) checkLogKeys() error {
+	if s.keys == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !isLog(e.Name()) {
+			continue
+		}
+		if _, err := s.logKey(e.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkTables verifies all listed tables against their checksums.
 func (s *survey) checkTables() error {
 	for _, id := range s.tables {
-		name, b, err := s.readTable(id)
+		name, b, key, err := s.readTable(id)
 		if err != nil {
 			return err
 		}
-		if err := inspectTable(b); err != nil {
+		if err := inspectTable(b, key); err != nil {
 			return damagedf(name, "the table is damaged: %v", err)
 		}
 	}
@@ -258,14 +281,14 @@ func (s *survey) readValues() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range newest {
+	for key, p := range newest {
 		if !p.lies {
 			continue
 		}
 		if name := valueLogName(p.at.file); name == s.last && int64(p.at.offset)+int64(p.at.length) > end {
 			return damagedf(name, "its end is not readable")
 		}
-		if _, _, err := s.value(p.at); err != nil {
+		if _, err := s.value([]byte(key), p.at); err != nil {
 			return err
 		}
 	}
