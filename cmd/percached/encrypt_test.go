@@ -222,6 +222,9 @@ func TestEncryptedRefused(t *testing.T) {
 	backup := filepath.Join(t.TempDir(), "backup")
 	must(t, "backup", backup, "--data", data)
 	before := allBytes(t, data)
+	if _, errs, status := called(t.Context(), "sources", "add", "imap", "127.0.0.1", "--user", "ana", "--data", data); status == commands.ExitDone || !strings.Contains(errs, "the data folder is encrypted") {
+		t.Errorf("sources add: status %d: %s", status, errs)
+	}
 	wrong := filepath.Join(t.TempDir(), "wrong")
 	if err := os.WriteFile(wrong, []byte("another passphrase"), 0o600); err != nil {
 		t.Fatal(err)

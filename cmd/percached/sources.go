@@ -10,6 +10,7 @@ import (
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/follow"
 	"github.com/percached/percached/internal/follow/account"
 )
@@ -132,9 +133,12 @@ Adding a source again changes its folders and its password.`,
 
 // addSource checks the account and stores the source.
 func (c *session) addSource(ctx context.Context, s account.Source) (err error) {
-	store, _, err := c.sourceStore()
+	store, data, err := c.sourceStore()
 	if err != nil {
 		return err
+	}
+	if home.Encrypted(data) { // a client of the daemon has no key
+		return fault.New(fault.Unsupported, "cli.sources", "the data folder is encrypted, and a mail account would be plain text in it; fetch the mails with another program, and add its folder")
 	}
 	var password string
 	if s.PasswordFile == "" {
