@@ -152,17 +152,30 @@ func (n *Node) Budget() Budget {
 		b.Model = demandOf(info)
 		b.Context = budget.Context{Tokens: info.Context, Room: -1, Bytes: int64(info.Context) * b.Model.TokenBytes, Bound: budget.BySetting}
 	default: // a command that opens no language model
-		l := engineConfig(c)
-		l.Model, _ = ModelFile(n.Home.Path("models"), c.Model)
-		if c.Model == "" {
-			l.Model, _ = models.Nano(n.Home.Path("models"))
+		folder := n.Home.Path("models")
+		path, err := ModelFile(folder, c.Model)
+		if err == nil && path == "" {
+			path, err = models.Nano(folder)
 		}
-		if d, err := llamacpp.DemandOf(l); err == nil {
-			b.Model = modelOf(d)
-			b.Context = budget.ChooseContext(b.Memory, b.Model, chosen(c.Context))
+		if err == nil {
+			b.Model, b.Context = PlanContext(c, path, b.Memory)
 		}
 	}
 	return b
+}
+
+// PlanContext is what the model of a file needs, and the context that it would get. Both are zero
+// if the file cannot be read.
+func PlanContext(c config.Config, path string, m budget.Memory) (budget.Model, budget.Context) {
+	l := engineConfig(c)
+	l.Model = path
+	d, err := llamacpp.DemandOf(l)
+	if err != nil {
+		return budget.Model{}, budget.Context{}
+	}
+	m.Threads = c.Threads
+	model := modelOf(d)
+	return model, budget.ChooseContext(m, model, chosen(c.Context))
 }
 
 // engineConfig is the configuration of the engine without its model.
