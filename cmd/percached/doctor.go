@@ -73,8 +73,8 @@ folder that cannot be used, and a daemon that does not respond.`,
 	commands.DataFlag(cmd, &c.Config)
 	c.Flags(cmd, "gpu-layers")
 	cmd.Flags().BoolVar(&device, "device", false, "Print which optimisations are on here, why, and what the others would need")
-	cmd.MarkFlagsMutuallyExclusive("device", "full")
 	cmd.Flags().BoolVar(&full, "full", false, "Test every type of keys and values; with a large model this takes minutes")
+	cmd.MarkFlagsMutuallyExclusive("device", "full")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }

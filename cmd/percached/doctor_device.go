@@ -47,7 +47,10 @@ func examineDevice(cmd *cobra.Command, open selftest.Opener, s *selftest.Source,
 	}
 	r := node.ReadMachine(there)
 	_, f.Context = node.PlanContext(f.Config, path, r.Memory)
-	f.Tensors = budget.ChooseTensors(budget.Disk{Free: r.Free}, f.Config.TensorLimit)
+	f.Tensors = budget.Tensors{Limit: f.Config.TensorLimit, Bound: budget.BySetting}
+	if f.Config.TensorLimit == config.Auto {
+		f.Tensors = budget.ChooseTensors(budget.Disk{Free: r.Free})
+	}
 	c := llamacpp.Default()
 	c.Model, c.KeyType, c.ValueType, c.Threads, c.GPULayers = path, f.Config.KV, f.Config.KV, f.Config.Threads, f.Config.GPULayers
 	c.Context = selftest.TestContext // the length changes nothing that is reported

@@ -25,12 +25,9 @@ type Tensors struct {
 	Bound Bound
 }
 
-// ChooseTensors chooses the limit; set is the user's choice, negative for none.
-func ChooseTensors(d Disk, set int64) Tensors {
-	switch {
-	case set >= 0:
-		return Tensors{set, BySetting}
-	case d.Free < 0:
+// ChooseTensors chooses the limit.
+func ChooseTensors(d Disk) Tensors {
+	if d.Free < 0 {
 		return Tensors{UsualTensors, ByNothing}
 	}
 	room := d.Free + d.Held

@@ -99,20 +99,17 @@ func TestChooseTensors(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		d    Disk
-		set  int64
 		want Tensors
 	}{
-		{"large disk", Disk{Free: 500 * gib}, -1, Tensors{16 * gib, ByMaximum}},
-		{"a quarter", Disk{Free: 20 * gib}, -1, Tensors{5 * gib, ByDisk}},
-		{"what is held counts as free", Disk{Free: 16 * gib, Held: 4 * gib}, -1, Tensors{5 * gib, ByDisk}},
-		{"the reserve", Disk{Free: 1100 * mib, Held: 100 * mib}, -1, Tensors{128 * mib, ByReserve}},
-		{"less than the reserve", Disk{Free: 500 * mib}, -1, Tensors{0, ByReserve}},
-		{"unknown", Disk{Free: -1}, -1, Tensors{1 * gib, ByNothing}},
-		{"the user's word", Disk{Free: 20 * gib}, 123, Tensors{123, BySetting}},
-		{"zero is a word", Disk{Free: 20 * gib}, 0, Tensors{0, BySetting}},
+		{"large disk", Disk{Free: 500 * gib}, Tensors{16 * gib, ByMaximum}},
+		{"a quarter", Disk{Free: 20 * gib}, Tensors{5 * gib, ByDisk}},
+		{"what is held counts as free", Disk{Free: 16 * gib, Held: 4 * gib}, Tensors{5 * gib, ByDisk}},
+		{"the reserve", Disk{Free: 1100 * mib, Held: 100 * mib}, Tensors{128 * mib, ByReserve}},
+		{"less than the reserve", Disk{Free: 500 * mib}, Tensors{0, ByReserve}},
+		{"unknown", Disk{Free: -1}, Tensors{1 * gib, ByNothing}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := ChooseTensors(tc.d, tc.set); got != tc.want {
+			if got := ChooseTensors(tc.d); got != tc.want {
 				t.Errorf("%+v, want %+v", got, tc.want)
 			}
 		})

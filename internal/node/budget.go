@@ -120,14 +120,12 @@ func (n *Node) setConfig(c config.Config) {
 // chooseTensors chooses the limit of stored tensors.
 func (n *Node) chooseTensors(c config.Config) budget.Tensors {
 	n.setConfig(c)
-	disk := budget.Disk{Free: -1}
+	t := budget.Tensors{Limit: c.TensorLimit, Bound: budget.BySetting}
 	if c.TensorLimit == config.Auto {
-		disk.Free = n.read().Free
-		if held, err := n.Tensors.Size(); err == nil {
-			disk.Held = held
-		}
+		disk := budget.Disk{Free: n.read().Free}
+		disk.Held, _ = n.Tensors.Size()
+		t = budget.ChooseTensors(disk)
 	}
-	t := budget.ChooseTensors(disk, c.TensorLimit)
 	n.budget.mu.Lock()
 	defer n.budget.mu.Unlock()
 	n.budget.tensors = t

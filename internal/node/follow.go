@@ -116,7 +116,7 @@ func (f *follower) followDisk(r Reading) error {
 	if err != nil || c.TensorLimit != config.Auto || r.Free < 0 {
 		return err
 	}
-	allowed := budget.ChooseTensors(budget.Disk{Free: r.Free, Held: held}, -1)
+	allowed := budget.ChooseTensors(budget.Disk{Free: r.Free, Held: held})
 	next := f.tensors.Next(now.Limit, allowed.Limit, n.Now())
 	if next == now.Limit {
 		return nil
