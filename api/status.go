@@ -14,6 +14,38 @@ type Status struct {
 	Waiting    StatusWaiting     `json:"waiting"`
 	Idle       StatusIdle        `json:"idle"`
 	Placements []StatusPlacement `json:"placements"`
+	Budget     StatusBudget      `json:"budget"`
+}
+
+// StatusBudget says how much percached takes of the machine, and from what that follows.
+type StatusBudget struct {
+	Memory  BudgetMemory `json:"memory"`
+	Disk    BudgetDisk   `json:"disk"`
+	Changed string       `json:"changed,omitempty"` // since the start, as a sentence
+}
+
+// BudgetMemory is the length of the context. Pointers are nil where the machine does not say.
+type BudgetMemory struct {
+	TotalBytes  *int64 `json:"total_bytes,omitempty"`
+	FreeBytes   *int64 `json:"free_bytes,omitempty"`
+	WeightBytes int64  `json:"weight_bytes"`
+	TokenBytes  int64  `json:"token_bytes"`
+	MarginBytes int64  `json:"margin_bytes"`
+	RoomBytes   *int64 `json:"room_bytes,omitempty"` // for keys and values
+	UsedBytes   int64  `json:"used_bytes"`           // keys and values of the whole context
+	Context     int    `json:"context"`
+	From        string `json:"from"`
+	Why         string `json:"why"`
+}
+
+// BudgetDisk is the limit of the stored tensors.
+type BudgetDisk struct {
+	FreeBytes    *int64 `json:"free_bytes,omitempty"`
+	HeldBytes    int64  `json:"held_bytes"`
+	ReserveBytes int64  `json:"reserve_bytes"`
+	LimitBytes   int64  `json:"limit_bytes"`
+	From         string `json:"from"`
+	Why          string `json:"why"`
 }
 
 // StatusQuestions counts questions and the work that was saved.

@@ -18,6 +18,19 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for BudgetBound.
+const (
+	BudgetBoundConfiguration BudgetBound = "configuration"
+	BudgetBoundDisk          BudgetBound = "disk"
+	BudgetBoundGpu           BudgetBound = "gpu"
+	BudgetBoundMaximum       BudgetBound = "maximum"
+	BudgetBoundMemory        BudgetBound = "memory"
+	BudgetBoundModel         BudgetBound = "model"
+	BudgetBoundReserve       BudgetBound = "reserve"
+	BudgetBoundSpeed         BudgetBound = "speed"
+	BudgetBoundUnknown       BudgetBound = "unknown"
+)
+
 // Defines values for BytesState.
 const (
 	BytesStateGone    BytesState = "gone"
@@ -597,6 +610,75 @@ type Budget struct {
 	BytesWritten   int64   `json:"bytes_written"`
 	ComputeSeconds float64 `json:"compute_seconds"`
 	Questions      int     `json:"questions"`
+}
+
+// BudgetBound What decided the number: a key that the user set (`configuration`), the free memory
+// (`memory`), the model's own limit (`model`), the time to read a full prompt (`speed`), the
+// memory of the GPU (`gpu`), the largest number that percached chooses (`maximum`), the free
+// disk space (`disk`), the space that stays free (`reserve`), or nothing, because the machine
+// does not say what is free (`unknown`).
+type BudgetBound string
+
+// BudgetDisk The limit of the stored tensors. Figures of the disk are those of now.
+type BudgetDisk struct {
+	// FreeBytes Free space on the disk of the data folder. Left out if unknown.
+	FreeBytes *int64 `json:"free_bytes,omitempty"`
+
+	// From What decided the number: a key that the user set (`configuration`), the free memory
+	// (`memory`), the model's own limit (`model`), the time to read a full prompt (`speed`), the
+	// memory of the GPU (`gpu`), the largest number that percached chooses (`maximum`), the free
+	// disk space (`disk`), the space that stays free (`reserve`), or nothing, because the machine
+	// does not say what is free (`unknown`).
+	From BudgetBound `json:"from"`
+
+	// HeldBytes Disk space that the stored tensors take.
+	HeldBytes int64 `json:"held_bytes"`
+
+	// LimitBytes Maximum disk space for tensors.
+	LimitBytes int64 `json:"limit_bytes"`
+
+	// ReserveBytes Disk space that percached leaves free.
+	ReserveBytes int64 `json:"reserve_bytes"`
+
+	// Why The reason as a sentence.
+	Why string `json:"why"`
+}
+
+// BudgetMemory The length of the context. Figures of the machine are those of now.
+type BudgetMemory struct {
+	// Context Length of the context in tokens; 0: the model does not fit.
+	Context int `json:"context"`
+
+	// FreeBytes Memory that neither the system nor programs use, percached included. Left out if unknown.
+	FreeBytes *int64 `json:"free_bytes,omitempty"`
+
+	// From What decided the number: a key that the user set (`configuration`), the free memory
+	// (`memory`), the model's own limit (`model`), the time to read a full prompt (`speed`), the
+	// memory of the GPU (`gpu`), the largest number that percached chooses (`maximum`), the free
+	// disk space (`disk`), the space that stays free (`reserve`), or nothing, because the machine
+	// does not say what is free (`unknown`).
+	From BudgetBound `json:"from"`
+
+	// MarginBytes Memory that stays free beside weights and keys and values.
+	MarginBytes int64 `json:"margin_bytes"`
+
+	// RoomBytes 60 % of what was left beside weights and margin when the context was chosen. Left out if unknown.
+	RoomBytes *int64 `json:"room_bytes,omitempty"`
+
+	// TokenBytes Keys and values of one token.
+	TokenBytes int64 `json:"token_bytes"`
+
+	// TotalBytes Memory of the machine or of the process's control group. Left out if unknown.
+	TotalBytes *int64 `json:"total_bytes,omitempty"`
+
+	// UsedBytes Keys and values of the whole context.
+	UsedBytes int64 `json:"used_bytes"`
+
+	// WeightBytes Weights of the language model.
+	WeightBytes int64 `json:"weight_bytes"`
+
+	// Why The reason as a sentence.
+	Why string `json:"why"`
 }
 
 // BytesState Whether bytes of deleted data are still in files of the data folder: background work
@@ -2566,6 +2648,9 @@ type Stage struct {
 
 // Status The status of percached.
 type Status struct {
+	// Budget How much percached takes of this machine, and from what that follows.
+	Budget StatusBudget `json:"budget"`
+
 	// Idle Background work.
 	Idle StatusIdle `json:"idle"`
 
@@ -2583,6 +2668,18 @@ type Status struct {
 
 	// Waiting Pending work.
 	Waiting StatusWaiting `json:"waiting"`
+}
+
+// StatusBudget How much percached takes of this machine, and from what that follows.
+type StatusBudget struct {
+	// Changed What percached changed since its start because memory or disk space became scarce or free, as a sentence. Left out if nothing changed.
+	Changed *string `json:"changed,omitempty"`
+
+	// Disk The limit of the stored tensors. Figures of the disk are those of now.
+	Disk BudgetDisk `json:"disk"`
+
+	// Memory The length of the context. Figures of the machine are those of now.
+	Memory BudgetMemory `json:"memory"`
 }
 
 // StatusIdle Background work.

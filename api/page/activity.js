@@ -1,6 +1,6 @@
 // What percached did while the user was away, what it does now, and why.
 import { call, get } from "./api.js";
-import { drawLedger, drawPlacements, drawPredicted, drawQueue } from "./behind.js";
+import { drawBudget, drawLedger, drawPlacements, drawPredicted, drawQueue } from "./behind.js";
 import { $, el, fill, part, tell, worker, wrongLine } from "./dom.js";
 import { at, here } from "./here.js";
 import { hear } from "./live.js";
@@ -28,14 +28,14 @@ export async function refresh() {
     const whole = here.may.whole ? await Promise.all([get("v1/idle"), get("v1/idle/queue"), get("v1/idle/ledger"), readDays(), get("v1/status")]) : null;
     const [predicted, changed] = space ? await Promise.all([get(at("predictions")), get(`${at("entries")}?changed=true&limit=20`)]) : [null, null];
     if (space !== here.space) return;
-    const [idle, queue, ledger, days, { placements }] = whole ?? [null, null, null, null, {}];
+    const [idle, queue, ledger, days, { placements, budget }] = whole ?? [null, null, null, null, {}];
     const open = box().querySelector(".behind")?.open;
     fill(box(),
       whole ? [drawLately(days), drawState(idle)] : el("p", { class: "note", text: "What percached does by itself belongs to all spaces, and this token is for one space." }),
       changed && changed.entries.length > 0 ? drawChanged(changed.entries) : null,
       el("details", { class: "behind", open }, el("summary", { text: "How this works" }), el("div", { class: "stack" },
         el("p", { class: "soft small", text: "While you ask nothing, percached reads new documents ahead, thinks of questions that you may ask, and prepares their answers. It stops at once when you ask." }),
-        whole ? [drawQueue(queue.jobs), drawLedger(ledger), placements.length > 0 ? drawPlacements(placements) : null] : null,
+        whole ? [drawQueue(queue.jobs), drawLedger(ledger), placements.length > 0 ? drawPlacements(placements) : null, drawBudget(budget)] : null,
         predicted ? drawPredicted(predicted) : null)));
   } catch (e) {
     fill(box(), wrongLine(e));

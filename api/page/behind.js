@@ -54,3 +54,14 @@ export function drawPredicted({ predictions, stats }) {
       predictions.slice(0, most).map((p) => [p.question, p.from, p.populated ? "yes" : "not yet", plural(p.hits, "time")])),
     predictions.length > most ? el("p", { class: "soft small", text: `${count(predictions.length - most)} more are not shown.` }) : null);
 }
+
+// drawBudget says how much of the machine percached takes, and why.
+export function drawBudget({ memory: m, disk: d, changed }) {
+  const free = (n) => (n === undefined ? "unknown" : bytes(n));
+  return part("How much of this machine it takes",
+    drawTable("What percached takes of this machine", ["", "Free now", "Taken", "Why"], [
+      ["Memory", free(m.free_bytes), m.context > 0 ? `${count(m.context)} tokens at a time, ${bytes(m.used_bytes)}, beside a model of ${bytes(m.weight_bytes)}` : "nothing", m.why],
+      ["Disk", free(d.free_bytes), `${bytes(d.held_bytes)} of at most ${bytes(d.limit_bytes)} for what the model has read`, d.why],
+    ]),
+    changed ? el("p", { class: "soft small", text: `${upper(changed)}.` }) : null);
+}

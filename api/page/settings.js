@@ -91,7 +91,7 @@ const sizes = (...all) => all.map((s) => [s, s.replace("iB", "B").replace(/(\d)(
 
 function drawStorage(now, stored) {
   return part("Storage",
-    choice("set-tensors", "What the model has read", now["tensor-limit"], sizes("128MiB", "256MiB", "512MiB", "1GiB", "2GiB", "4GiB", "8GiB", "16GiB"), (to) => change({ "tensor-limit": to })),
+    choice("set-tensors", "What the model has read", now["tensor-limit"], [["auto", "as the disk allows"], ...sizes("128MiB", "256MiB", "512MiB", "1GiB", "2GiB", "4GiB", "8GiB", "16GiB")], (to) => change({ "tensor-limit": to })),
     meter("What the model has read", stored.tensor_bytes, stored.tensor_limit),
     choice("set-bank", "Answers", now["bank-limit"], sizes("10MiB", "50MiB", "100MiB", "200MiB", "500MiB"), (to) => change({ "bank-limit": to })),
     meter("Answers", stored.bank_bytes, stored.bank_limit),

@@ -15,7 +15,7 @@ import (
 
 func doctorCommand(open selftest.Opener) *cobra.Command {
 	var s selftest.Source
-	var asJSON, full bool
+	var asJSON, full, device bool
 	c := node.Default()
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -27,6 +27,9 @@ and values, with longer prompts, and also with tensors from memory. The default 
 the built-in one; --shape takes a model of random weights. Then percached checks the data
 folder and its daemon.
 
+With --device it prints each optimisation instead: whether it is on with the configuration
+of the data folder, why, and what it would need. The model is opened, but not tested.
+
 The exit status is 0 if there are no failures.
 
 Warnings, which only cost speed: unused CPU features, a type that the model does not
@@ -35,9 +38,17 @@ support, and a model whose tensors cannot be stored.
 Failures: a failed test, missing CPU features, a model that cannot be opened, a data
 folder that cannot be used, and a daemon that does not respond.`,
 		Example: `  percached doctor
-  percached doctor --model FILE.gguf --full`,
+  percached doctor --model FILE.gguf --full
+  percached doctor --device`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if device {
+				r, err := examineDevice(cmd, open, &s, c.Data)
+				if err != nil {
+					return err
+				}
+				return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
+			}
 			if err := chooseModel(&s, cmd, c.Data); err != nil {
 				return err
 			}
@@ -61,7 +72,9 @@ folder that cannot be used, and a daemon that does not respond.`,
 	s.Flags(cmd, "")
 	commands.DataFlag(cmd, &c.Config)
 	c.Flags(cmd, "gpu-layers")
+	cmd.Flags().BoolVar(&device, "device", false, "Print which optimisations are on here, why, and what the others would need")
 	cmd.Flags().BoolVar(&full, "full", false, "Test every type of keys and values; with a large model this takes minutes")
+	cmd.MarkFlagsMutuallyExclusive("device", "full")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
 }

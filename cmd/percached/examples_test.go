@@ -84,7 +84,7 @@ func examplePlays() []play {
 // TestExamplesAreReal sends the examples of openapi.yaml. Each response matches its example,
 // except names, times and numbers of one run.
 func TestExamplesAreReal(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, "--tensor-limit", "1GiB") // else it depends on the machine
 	ctx := context.Background()
 	things := map[string]string{"space": mail, "model": mail}
 	for _, p := range examplePlays() {

@@ -155,7 +155,7 @@ func TestOwnHost(t *testing.T) {
 // A change at run time is applied in every layer or in none.
 func TestReconfigure(t *testing.T) {
 	c := node.Options{Config: config.DaemonDefault()}
-	c.Data = t.TempDir()
+	c.Data, c.TensorLimit = t.TempDir(), 1<<30
 	s, err := node.Open(context.Background(), c, false, newLogged())
 	if err != nil {
 		t.Fatal(err)

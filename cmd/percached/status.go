@@ -14,16 +14,21 @@ import (
 )
 
 func statusCommand(dial dialer) *cobra.Command {
-	var watch bool
+	var watch, budget bool
 	var every time.Duration
 	return apiCommand{
 		use: "status", short: "Show model, stored data, hit rate and savings",
 		long: `Shows the model, the stored data, the outcomes of questions since the start, and the
 state of idle work. With --watch it repeats this until you interrupt it: in place on a
-terminal, one report after the other elsewhere. With --json it prints one object a line.`,
-		example: `  percached status --watch`,
+terminal, one report after the other elsewhere. With --json it prints one object a line.
+
+With --budget it shows how much memory and disk space percached takes on this machine, and
+why. The keys context and tensor-limit override what percached chooses.`,
+		example: `  percached status --watch
+  percached status --budget`,
 		flags: func(cmd *cobra.Command) {
 			cmd.Flags().BoolVarP(&watch, "watch", "w", false, "Repeat until interrupted")
+			cmd.Flags().BoolVar(&budget, "budget", false, "Show memory and disk space instead, and why percached takes as much")
 			cmd.Flags().DurationVar(&every, "every", time.Second, "Time between two reports of --watch, at least 50ms")
 		},
 		before: func([]string) error {
@@ -34,7 +39,7 @@ terminal, one report after the other elsewhere. With --json it prints one object
 		},
 		run: func(ctx context.Context, c *session, _ []string) error {
 			if !watch {
-				return c.status(ctx, false)
+				return c.status(ctx, budget, false)
 			}
 			again := time.NewTicker(every)
 			defer again.Stop()
@@ -42,7 +47,7 @@ terminal, one report after the other elsewhere. With --json it prints one object
 				if cmdline.Terminal(c.out) && !c.json {
 					fmt.Fprint(c.out, "\033[H\033[J") // cursor to the top left, then clear
 				}
-				err := c.status(ctx, true)
+				err := c.status(ctx, budget, true)
 				if ctx.Err() != nil {
 					return nil // the user interrupted it
 				}
@@ -59,8 +64,8 @@ terminal, one report after the other elsewhere. With --json it prints one object
 	}.command(dial)
 }
 
-// status prints one report. more says that others follow.
-func (c *session) status(ctx context.Context, more bool) error {
+// status prints one report, or that of the budget. more says that others follow.
+func (c *session) status(ctx context.Context, budget, more bool) error {
 	about, err := c.AboutWithResponse(ctx)
 	if err != nil {
 		return err
@@ -73,6 +78,10 @@ func (c *session) status(ctx context.Context, more bool) error {
 		return json.NewEncoder(c.out).Encode(json.RawMessage(r.Body))
 	}
 	return c.printBody(r.Body, func(p *cmdline.Printer) {
+		if budget {
+			printBudget(p, r.JSON200.Budget)
+			return
+		}
 		where := "no daemon is running on this data folder"
 		if c.Daemon != "" {
 			where = "daemon at " + c.Daemon + ", since " + r.JSON200.Started.Local().Format(time.DateTime)

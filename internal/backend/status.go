@@ -41,6 +41,7 @@ func (b *Backend) status(context.Context, api.Nothing) (api.Status, error) {
 		return api.Status{}, err
 	}
 	out := wireStatus(b.Started, b.recorder.Questions(), now)
+	out.Budget = wireStatusBudget(b.Node.Budget())
 	out.Placements, err = b.listPlacements()
 	return out, err
 }

@@ -22,7 +22,7 @@ func DocumentFlags(cmd *cobra.Command, c *config.Config) {
 // AnswerFlags say how questions are answered.
 func AnswerFlags(cmd *cobra.Command, c *config.Config) {
 	DocumentFlags(cmd, c)
-	c.TensorLimit = config.DefaultTensorLimit
+	c.TensorLimit = config.Auto
 	c.Flags(cmd, "tensor-limit", "model", "kv", "context", "placement", "k", "threshold", "max-wrong", "max-tokens")
 }
 

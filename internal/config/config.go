@@ -25,10 +25,10 @@ type Config struct {
 	DocPrefix     *string // like QueryPrefix: nil takes the prefix of the embedding model's family
 	KV            string
 	Threads       int
-	GPULayers     int // -1: as many as fit
-	Context       int
+	GPULayers     int   // -1: as many as fit
+	Context       int   // Auto: as the memory allows
 	EmbedContext  int   // tokens of a text that the embedding model reads
-	TensorLimit   int64 // bytes; without bound for commands that store no tensors
+	TensorLimit   int64 // bytes; Auto: as the disk allows; without bound for commands that store no tensors
 	BankLimit     int64 // bytes of stored answers
 	History       int   // questions that a space remembers
 	ChunkWords    int
@@ -100,14 +100,14 @@ type Serving struct {
 // Secure says whether requests go over TLS.
 func (s *Serving) Secure() bool { return s.Cert != "" }
 
-// DefaultTensorLimit is the limit of commands that store tensors.
-const DefaultTensorLimit = 1 << 30
+// Auto is a value that percached chooses for the machine. It is written auto.
+const Auto = math.MinInt32
 
 // Default is the configuration without file, environment and flags, for a command that
 // stores no tensors.
 func Default() Config {
 	return Config{
-		KV: "f16", Threads: runtime.GOMAXPROCS(0), GPULayers: -1, Context: 4096, EmbedContext: 2048, TensorLimit: math.MaxInt64,
+		KV: "f16", Threads: runtime.GOMAXPROCS(0), GPULayers: -1, Context: Auto, EmbedContext: 2048, TensorLimit: math.MaxInt64,
 		BankLimit: 100 << 20, History: 1000, ChunkWords: 100, Fusion: "weighted", Order: "relevance", K: 3, Threshold: -1, Guard: true,
 		MaxWrong: 0.01, MaxTokens: 256, Memory: true, MaxWaiting: 64, Restarts: 3, RestartPeriod: 10 * time.Minute,
 		Idle: Idle{
@@ -143,14 +143,14 @@ func (c Config) Validate() error {
 		}
 	}
 	bad(c.Data == "", "data", "the path is empty, and there is no home folder to take its place")
-	bad(c.TensorLimit < 0, "tensor-limit", "%d is negative", c.TensorLimit)
+	bad(c.TensorLimit < 0 && c.TensorLimit != Auto, "tensor-limit", "%d is negative", c.TensorLimit)
 	bad(c.BankLimit < 1, "bank-limit", "%d is not positive", c.BankLimit)
 	bad(c.Threshold > 1, "threshold", "%v is above 1", c.Threshold)
 	bad(!(c.MaxWrong >= 0 && c.MaxWrong <= 1), "max-wrong", "%v is not a share between 0 and 1, such as 0.01 for 1 %%", c.MaxWrong)
 	bad(c.K < 1 || c.K > 64, "k", "%d is not between 1 and 64", c.K)
 	bad(c.Threads < 1 || c.Threads > 512, "threads", "%d is not between 1 and 512", c.Threads)
 	bad(c.GPULayers < -1, "gpu-layers", "%d is less than -1", c.GPULayers)
-	bad(c.Context < 1 || c.Context > 1<<24, "context", "%d is not between 1 and %d", c.Context, 1<<24)
+	bad(c.Context != Auto && (c.Context < 1 || c.Context > 1<<24), "context", "%d is neither auto nor between 1 and %d", c.Context, 1<<24)
 	bad(c.MaxTokens < 1, "max-tokens", "%d is not positive", c.MaxTokens)
 	bad(c.ChunkWords < 20 || c.ChunkWords > 400, "chunk-words", "%d is not between 20 and 400", c.ChunkWords)
 	bad(!IsKVType(c.KV), "kv", "%q is neither f16, q8_0 nor q4_0", c.KV)

@@ -158,7 +158,7 @@ func TestPrecedence(t *testing.T) {
 	}
 	want := map[string]line{
 		"k": {"4", "3", "file"}, "threshold": {"0.8", "-1", "environment"}, "max-tokens": {"33", "256", "flag"},
-		"prediction": {"off", "both", "runtime"}, "tensor-limit": {"0", "1GiB", "file"}, "hosts": {"a.example, b.example:8000", "", "file"},
+		"prediction": {"off", "both", "runtime"}, "tensor-limit": {"0", "auto", "file"}, "hosts": {"a.example, b.example:8000", "", "file"},
 		"quiet": {"5m", "2m", "environment"},
 	}
 	if d := cmp.Diff(want, got); d != "" {

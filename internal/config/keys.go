@@ -43,7 +43,7 @@ func Groups() []Group {
 				Name: "gpu-layers", Flag: true, About: "Layers computed on a GPU; -1: as many as fit. Needs a build with an installed llama.cpp (make build LLAMA=system)",
 				Of: func(c *Config) Value { return integer(&c.GPULayers) },
 			},
-			{Name: "context", Flag: true, About: "Context length in tokens", Of: func(c *Config) Value { return integer(&c.Context) }},
+			{Name: "context", Flag: true, About: "Context length in tokens; auto: what the model, the memory and the speed of this machine allow (percached status --budget shows it)", Of: func(c *Config) Value { return orAuto(&c.Context, integer(&c.Context)) }},
 		}},
 		{"Storage", []Key{
 			{Name: "data", Flag: true, Usual: "percached in the user's data folder", About: "Data folder", Of: func(c *Config) Value { return text(&c.Data) }},
@@ -51,7 +51,7 @@ func Groups() []Group {
 				Name: "key-file", Flag: true, About: "File with the passphrase of an encrypted data folder (default: the systemd credential percached-key, or a question at the terminal)",
 				Of: func(c *Config) Value { return text(&c.KeyFile) },
 			},
-			{Name: "tensor-limit", Live: true, Flag: true, About: "Maximum disk space for attention tensors", Of: func(c *Config) Value { return size(&c.TensorLimit) }},
+			{Name: "tensor-limit", Live: true, Flag: true, About: "Maximum disk space for attention tensors; auto: a quarter of the disk space that is free or already used for them, at most 16GiB", Of: func(c *Config) Value { return orAuto(&c.TensorLimit, size(&c.TensorLimit)) }},
 			{Name: "bank-limit", Live: true, About: "Maximum disk space for stored answers", Of: func(c *Config) Value { return size(&c.BankLimit) }},
 		}},
 		{"Documents and answers", []Key{

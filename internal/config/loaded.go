@@ -23,7 +23,7 @@ type Loaded struct {
 // DaemonDefault is the configuration of a daemon without file, environment and flags.
 func DaemonDefault() Config {
 	c := Default()
-	c.Create, c.TensorLimit, c.Data = true, DefaultTensorLimit, defaultData()
+	c.Create, c.TensorLimit, c.Data = true, Auto, defaultData()
 	return c
 }
 

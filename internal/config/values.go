@@ -88,6 +88,26 @@ func boolean(to *bool) Value {
 	})
 }
 
+// orAuto is a number that may be left to percached.
+func orAuto[T int | int64](to *T, v Value) Value {
+	return Value{
+		Kind: v.Kind,
+		Get: func() string {
+			if *to == Auto {
+				return "auto"
+			}
+			return v.Get()
+		},
+		Set: func(s string) error {
+			if s == "auto" {
+				*to = Auto
+				return nil
+			}
+			return v.Set(s)
+		},
+	}
+}
+
 // size is a number of bytes: 1048576, 1024KiB or 1MiB.
 func size(to *int64) Value {
 	write := func(v int64) string {

@@ -67,6 +67,12 @@ func (d *daemon) run(ctx context.Context, stderr io.Writer) error {
 				limitMemory(parts, node.UploadMemory(machine.Memory()), again.C)
 				return nil
 			})
+			g.Go(func() error {
+				again := time.NewTicker(node.FollowInterval)
+				defer again.Stop()
+				d.node.FollowMachine(parts, again.C)
+				return nil
+			})
 		}
 		g.Go(func() error {
 			counted := time.NewTicker(node.FlushInterval)

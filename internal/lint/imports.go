@@ -21,7 +21,7 @@ type layer struct {
 func layers() []layer {
 	nouns := []string{".", "internal/base/durable", "internal/base/encryption", "internal/base/fault"}
 	stores := slices.Clip(append(nouns, "internal/base/kv", "internal/base/names", "internal/base/sealed"))
-	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/config", "internal/token"))
+	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/budget", "internal/config", "internal/token"))
 	engine := slices.Clip(append(nouns, "llm"))
 	siblings := []string{"qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...", "scheduler/..."}
 	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
@@ -45,6 +45,7 @@ func layers() []layer {
 		{"internal/base/sealed", nouns},
 		{"internal/lint", nil},
 		{"internal/backup", nouns},
+		{"internal/budget", nil},
 		{"internal/pull", nouns},
 		{"internal/token", nouns},
 		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
@@ -54,7 +55,7 @@ func layers() []layer {
 		{"llm/jinja", engine},
 		{"llm/grammar", engine},
 		{"llm/llmtest/...", append(engine, "llm/grammar")},
-		{"llm/llamacpp/...", append(engine, "llm/gguf", "llm/grammar")},
+		{"llm/llamacpp/...", append(engine, "internal/base/machine", "llm/gguf", "llm/grammar")},
 		{"llm/static/...", append(engine, "llm/gguf")},
 		{"models/...", nouns},
 		{"internal/supervise", engine},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/budget"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/llm/llamacpp"
@@ -34,7 +35,7 @@ func TestDefaultsAgree(t *testing.T) {
 		{"max-tokens", set.MaxTokens, c.MaxTokens},
 		{"fusion", retrieval.Default().Fusion, retrieval.Fusion(c.Fusion)},
 		{"bank-limit", qabank.Default().Limit, c.BankLimit},
-		{"context", llamacpp.Default().Context, c.Context},
+		{"context", llamacpp.Default().Context, budget.UsualContext},
 		{"embed-context", llamacpp.DefaultEmbedder().Context, c.EmbedContext},
 		{"gpu-layers", llamacpp.AllThatFit, c.GPULayers},
 	} {

@@ -61,10 +61,8 @@ func (n *Node) openEngine(ctx context.Context, c Options, log *slog.Logger, stde
 	if c.Model, err = ModelFile(n.Home.Path("models"), c.Model); err != nil {
 		return err
 	}
-	l := llamacpp.Default()
-	l.Model, l.KeyType, l.ValueType, l.Threads, l.Context = c.Model, c.KV, c.KV, c.Threads, c.Context
-	l.Queue, l.Render = max(l.Queue, c.MaxWaiting), jinja.RenderInChild
-	l.GPULayers = c.GPULayers
+	l := engineConfig(c.Config)
+	l.Model, l.Queue, l.Render = c.Model, max(l.Queue, c.MaxWaiting), jinja.RenderInChild
 	if n.BuiltInModel = c.Model == ""; n.BuiltInModel {
 		if l.Model, err = models.Nano(n.Home.Path("models")); err != nil {
 			return err
@@ -76,7 +74,12 @@ func (n *Node) openEngine(ctx context.Context, c Options, log *slog.Logger, stde
 		n.Progress(0)
 		l.Progress = n.Progress
 	}
+	if err := n.chooseContext(c.Config, &l); err != nil {
+		return err
+	}
 	open := func(ctx context.Context) (llm.Engine, error) {
+		l := l
+		l.Context = n.contextLength()
 		e, err := llamacpp.OpenEngine(ctx, l, n.gate)
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/percached/percached"
@@ -17,6 +18,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/budget"
 	"github.com/percached/percached/internal/calibrate"
 	"github.com/percached/percached/internal/conversation"
 	"github.com/percached/percached/internal/idle"
@@ -64,7 +66,9 @@ type Node struct {
 	QuestionEmbedder llm.Embedder    // the embedder, with the prefix of questions
 	Likeness         *likeness.Model // compares questions, for this embedder
 	gate             *llamacpp.Gate  // shared by the engine and the embedder
-	closers          []func() error  // in order of opening
+	budget           budgets
+	configuring      sync.Mutex     // held while settings of the layers change
+	closers          []func() error // in order of opening
 }
 
 // Dependencies replace parts that Open would make itself. The zero value replaces none.
@@ -72,10 +76,11 @@ type Dependencies struct {
 	Engine      llm.Engine // the language model
 	Embedder    llm.Embedder
 	Now         func() time.Time
-	deviceFS    fs.FS         // battery and temperature sensors
-	Volatile    bool          // do not sync writes to disk
-	SkipCleanUp bool          // the caller calls CleanUp after Open
-	Patience    time.Duration // maximum time to load stored tensors; 0: the default
+	deviceFS    fs.FS          // battery and temperature sensors
+	Readings    func() Reading // of the machine; nil: this one
+	Volatile    bool           // do not sync writes to disk
+	SkipCleanUp bool           // the caller calls CleanUp after Open
+	Patience    time.Duration  // maximum time to load stored tensors; 0: the default
 
 	Folder   *home.Home        // an open data folder, which the caller closes
 	Log      *slog.Logger      // nil: warnings go to stderr
@@ -215,7 +220,7 @@ func (n *Node) openStores(ctx context.Context, c Options, withEngine bool, log *
 	}
 	n.closers = append(n.closers, n.Bank.Close)
 	t := qkvtree.Default()
-	t.Key, t.Limit, t.Now, t.Observer = n.Home.Key, c.TensorLimit, n.Now, n.TreeObserver
+	t.Key, t.Limit, t.Now, t.Observer = n.Home.Key, n.chooseTensors(c.Config).Limit, n.Now, n.TreeObserver
 	t.Spare = !withEngine // without an engine the limit of the daemon is unknown
 	if n.Tree, err = qkvtree.Open(n.Tensors, t); err != nil {
 		return err
@@ -280,7 +285,7 @@ func (n *Node) wireIdle(c Options, log *slog.Logger) error {
 	if n.Engine != nil {
 		p.Engine = n.Engine
 		if info := n.Engine.Info(); c.Model != "" { // the built-in model was trained on the prompts
-			p.FollowsPrompts, p.PromptWords = info.Large(), max(p.PromptWords, info.Context/16)
+			p.FollowsPrompts, p.PromptWords = info.Large(), max(p.PromptWords, min(info.Context, budget.UsualContext)/16)
 		}
 	}
 	p.Check = &idle.Check{

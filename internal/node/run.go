@@ -72,6 +72,8 @@ func (n *Node) flush(ctx context.Context) error {
 // Reconfigure applies the live keys of a new configuration. If a layer refuses, it restores
 // the old configuration.
 func (n *Node) Reconfigure(from, to config.Config) error {
+	n.configuring.Lock()
+	defer n.configuring.Unlock()
 	steps := []func(config.Config) error{
 		func(c config.Config) error {
 			set, err := n.Settings(c)
@@ -92,8 +94,9 @@ func (n *Node) Reconfigure(from, to config.Config) error {
 			if from.TensorLimit == to.TensorLimit {
 				return nil
 			}
-			return n.Tree.SetLimit(c.TensorLimit)
+			return n.Tree.SetLimit(n.chooseTensors(c).Limit)
 		},
+		func(c config.Config) error { n.setConfig(c); return nil },
 	}
 	for i, step := range steps {
 		err := step(to)

@@ -24,10 +24,10 @@ type Engine struct {
 	open   func(ctx context.Context) (llm.Engine, error)
 	now    func() time.Time
 	failed func(cause, err error) // observes a failure; err is why the engine could not reopen
-	info   percached.ModelInfo
 
 	opening sync.WaitGroup
 	mu      sync.Mutex
+	info    percached.ModelInfo
 	current *life
 	times   []time.Time // when it reopened
 	cancel  func()      // ends the opening in progress
@@ -122,7 +122,31 @@ func (r *Engine) Tokenize(segments []percached.Segment) (tokens [][]int32, err e
 }
 
 // Info implements llm.Engine.
-func (r *Engine) Info() percached.ModelInfo { return r.info }
+func (r *Engine) Info() percached.ModelInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.info
+}
+
+// Remake closes the engine, although it did not fail, and opens it as open does now. Requests
+// wait meanwhile, and those in progress are repeated.
+func (r *Engine) Remake(ctx context.Context) error {
+	r.mu.Lock()
+	old := r.current
+	select {
+	case <-old.opened:
+	default:
+		r.mu.Unlock()
+		return fault.New(fault.Unavailable, opEngine, "the model is being loaded already")
+	}
+	if r.closed {
+		r.mu.Unlock()
+		return llm.ErrClosed
+	}
+	next := r.begin(ctx, old, "the model was closed to be opened anew", func(error) {})
+	r.mu.Unlock()
+	return next.wait(ctx)
+}
 
 // Stop cancels an opening in progress, so that Close does not wait for a whole model to
 // load.
@@ -214,32 +238,43 @@ func (r *Engine) reopen(ctx context.Context, failed *life, cause error) *life {
 		return failed
 	}
 	r.times = append(r.times, now)
+	return r.begin(ctx, failed, "the model failed", func(err error) { r.failed(cause, err) })
+}
+
+// begin starts to replace an engine; r.mu is held. Other requests wait for the opening, so it
+// outlives ctx. why begins the error.
+func (r *Engine) begin(ctx context.Context, old *life, why string, done func(error)) *life {
 	next := &life{opened: make(chan struct{})}
-	// Other requests wait for the opening, so it outlives this one.
 	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.current = next
 	r.opening.Go(func() {
 		defer close(next.opened)
-		next.engine, next.err = r.replace(ctx, failed.engine)
-		r.failed(cause, next.err)
+		next.engine, next.err = r.replace(ctx, old.engine, why)
+		if next.err == nil {
+			r.mu.Lock()
+			r.info = next.engine.Info()
+			r.mu.Unlock()
+		}
+		done(next.err)
 	})
 	return next
 }
 
+const opEngine = "percached: engine"
+
 // replace closes the old engine, if any, and opens the next.
-func (r *Engine) replace(ctx context.Context, old llm.Engine) (llm.Engine, error) {
-	const op = "percached: engine"
+func (r *Engine) replace(ctx context.Context, old llm.Engine, why string) (llm.Engine, error) {
 	if old != nil {
 		if err := old.Close(); err != nil {
-			return nil, fault.New(fault.Unavailable, op, "the model failed, and it does not close: %w", err)
+			return nil, fault.New(fault.Unavailable, opEngine, "%s, and it does not close: %w", why, err)
 		}
 	}
 	e, err := r.open(ctx)
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, op, "the model failed, and loading it again failed: %w", err)
+		return nil, fault.New(fault.Unavailable, opEngine, "%s, and loading it again failed: %w", why, err)
 	}
-	if e.Info().Fingerprint != r.info.Fingerprint {
-		return nil, errors.Join(fault.New(fault.Unavailable, op, "the model failed, and its file has changed since"), e.Close())
+	if e.Info().Fingerprint != r.Info().Fingerprint {
+		return nil, errors.Join(fault.New(fault.Unavailable, opEngine, "%s, and its file has changed since", why), e.Close())
 	}
 	return e, nil
 }

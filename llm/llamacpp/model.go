@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
 )
@@ -112,7 +113,7 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch
 func fits(c Config, f *gguf.File, beside int64) error {
 	memory := c.memory
 	if memory == nil {
-		memory = availableMemory
+		memory = machine.Available
 	}
 	have, want := memory(), f.Size()+beside
 	if have < 0 || want <= have {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/llm"
 )
 
@@ -121,7 +122,7 @@ func (e *Engine) openTyping(size int) error {
 	kv, scratch := contextBytes(e.model.file, c)
 	memory := c.memory
 	if memory == nil {
-		memory = availableMemory
+		memory = machine.Available
 	}
 	if have, want := memory(), kv+scratch; have >= 0 && want > have {
 		return fault.New(fault.Unavailable, opComplete, "typing needs about %d MiB of memory and %d are free", want>>20, have>>20)

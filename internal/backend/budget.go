@@ -1,0 +1,30 @@
+package backend
+
+import (
+	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/budget"
+	"github.com/percached/percached/internal/node"
+)
+
+// wireStatusBudget returns the budget with unknown figures left out.
+func wireStatusBudget(b node.Budget) api.StatusBudget {
+	known := func(n int64) *int64 {
+		if n < 0 {
+			return nil
+		}
+		return &n
+	}
+	m := api.BudgetMemory{
+		FreeBytes: known(b.Memory.Available), WeightBytes: b.Model.Weights, TokenBytes: b.Model.TokenBytes, MarginBytes: budget.Margin,
+		RoomBytes: known(b.Context.Room), UsedBytes: b.Context.Bytes, Context: b.Context.Tokens, From: string(b.Context.Bound), Why: b.Context.Why(),
+	}
+	if b.Memory.Total > 0 {
+		m.TotalBytes = &b.Memory.Total
+	}
+	return api.StatusBudget{
+		Memory: m, Changed: b.Changed,
+		Disk: api.BudgetDisk{
+			FreeBytes: known(b.Disk.Free), HeldBytes: b.Disk.Held, ReserveBytes: budget.Reserve, LimitBytes: b.Tensors.Limit, From: string(b.Tensors.Bound), Why: b.Tensors.Why(),
+		},
+	}
+}

@@ -1,0 +1,135 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/budget"
+	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/internal/supervise"
+	"github.com/percached/percached/llm"
+)
+
+// FollowInterval is the time between two readings of the machine.
+const FollowInterval = 10 * time.Second
+
+// diskReadings is how many readings of the machine pass between two of the tensors' files.
+const diskReadings = 6
+
+// follower follows what the machine has.
+type follower struct {
+	n       *Node
+	context budget.ContextFollower
+	tensors budget.Follower
+	reads   int
+	freed   bool // unused memory was returned since memory became scarce
+}
+
+// FollowMachine takes less memory and disk space when they become scarce, and more when they are
+// free for long, at every tick until ctx ends. It changes nothing that the user set.
+func (n *Node) FollowMachine(ctx context.Context, when <-chan time.Time) {
+	f := &follower{n: n}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-when:
+		}
+		r := n.read()
+		if err := f.followMemory(ctx, r); err != nil && ctx.Err() == nil {
+			n.Log.Warn("cannot change the length of the context", "kind", fault.KindOf(err), "error", err)
+		}
+		if f.reads++; f.reads%diskReadings == 0 {
+			if err := f.followDisk(r); err != nil && ctx.Err() == nil {
+				n.Log.Warn("cannot change the limit of stored tensors", "kind", fault.KindOf(err), "error", err)
+			}
+		}
+	}
+}
+
+// followMemory returns unused memory when memory is scarce, and makes the context shorter when
+// that is not enough.
+func (f *follower) followMemory(ctx context.Context, r Reading) error {
+	n := f.n
+	n.budget.mu.Lock()
+	c, model, now := n.budget.set, n.budget.model, n.budget.context
+	n.budget.mu.Unlock()
+	scarce := budget.Pressure{Available: r.Memory.Available, Stalled: r.Stalled}.Scarce(model)
+	if scarce && !f.freed {
+		if typist, ok := n.Engine.(llm.Typist); ok {
+			typist.ForgetTyped()
+		}
+		debug.FreeOSMemory()
+	}
+	f.freed = scarce
+	engine, ok := n.Engine.(*supervise.Engine)
+	if !ok || c.Context != config.Auto || model.GPU || r.Memory.Available < 0 {
+		return nil
+	}
+	r.Memory.Threads = c.Threads
+	r.Memory.Available += now.Bytes // as if no context were open
+	allowed := budget.ChooseContext(r.Memory, model, 0)
+	next := f.context.Next(now.Tokens, allowed.Tokens, scarce, n.Now())
+	if next == now.Tokens {
+		return nil
+	}
+	why := "memory became free"
+	if allowed.Tokens, allowed.Bytes = next, int64(next)*model.TokenBytes; next < now.Tokens {
+		allowed.Bound, why = budget.ByMemory, "memory became scarce"
+	}
+	n.budget.mu.Lock()
+	n.budget.context = allowed
+	n.budget.changed = fmt.Sprintf("%s at %s: the context has %d tokens instead of %d", why, n.Now().Format(time.DateTime), next, now.Tokens)
+	n.budget.mu.Unlock()
+	n.Log.Info("changed the length of the context", "why", why, "tokens", next, "before", now.Tokens)
+	if err := engine.Remake(ctx); err != nil {
+		return err
+	}
+	return n.fitSettings()
+}
+
+// fitSettings fits the settings to a new length of the context.
+func (n *Node) fitSettings() error {
+	n.configuring.Lock()
+	defer n.configuring.Unlock()
+	n.budget.mu.Lock()
+	c := n.budget.set
+	n.budget.mu.Unlock()
+	set, err := n.Settings(c)
+	if err != nil {
+		return err
+	}
+	return n.Asker.Configure(set)
+}
+
+// followDisk changes the limit of stored tensors.
+func (f *follower) followDisk(r Reading) error {
+	n := f.n
+	n.budget.mu.Lock()
+	c, now := n.budget.set, n.budget.tensors
+	n.budget.mu.Unlock()
+	held, err := n.Tensors.Size()
+	if err != nil || c.TensorLimit != config.Auto || r.Free < 0 {
+		return err
+	}
+	allowed := budget.ChooseTensors(budget.Disk{Free: r.Free, Held: held})
+	next := f.tensors.Next(now.Limit, allowed.Limit, n.Now())
+	if next == now.Limit {
+		return nil
+	}
+	why := "disk space became free"
+	if next < now.Limit {
+		why = "disk space became scarce"
+	}
+	allowed.Limit = next
+	n.budget.mu.Lock()
+	n.budget.tensors = allowed
+	n.budget.changed = fmt.Sprintf("%s at %s: stored tensors take at most %s instead of %s", why, n.Now().Format(time.DateTime), cmdline.Size(next), cmdline.Size(now.Limit))
+	n.budget.mu.Unlock()
+	n.Log.Info("changed the limit of stored tensors", "why", why, "bytes", next, "before", now.Limit)
+	return n.Tree.SetLimit(next)
+}

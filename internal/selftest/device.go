@@ -1,0 +1,262 @@
+package selftest
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/machine"
+	"github.com/percached/percached/internal/budget"
+	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/llm/llamacpp"
+	"github.com/percached/percached/models"
+)
+
+// Device is the report of percached doctor --device: which optimisation works on this machine.
+type Device struct {
+	Machine       machine.Machine `json:"machine"`
+	Optimisations []Optimisation  `json:"optimisations"`
+}
+
+// Optimisation is one row of the report.
+type Optimisation struct {
+	Name  string `json:"name"`
+	On    bool   `json:"on"`
+	Why   string `json:"why"`
+	Needs string `json:"needs,omitempty"` // what would turn it on; empty if it is on
+}
+
+// Facts is what the rows are derived from.
+type Facts struct {
+	Config  config.Config
+	BuiltIn bool                // the language model is the built-in one
+	Model   percached.ModelInfo // of the open engine
+	CPU     llamacpp.CPUReport
+	Library string // llama.cpp and its device
+	Context budget.Context
+	Tensors budget.Tensors
+	Sys     fs.FS // Linux's /sys
+}
+
+// rows has one func for each optimisation, in the order of the report. A new optimisation gets a
+// row here.
+func rows() []func(*Facts) Optimisation {
+	return []func(*Facts) Optimisation{
+		instructions, gpuLayers, fastCores, flashAttention, storedTensors, placement, drafts, tiers, prediction, idleOnBattery,
+		memoryBudget, diskBudget, encryption, energyReadings,
+	}
+}
+
+// Examine fills in the rows.
+func (d *Device) Examine(f Facts) {
+	d.Machine = machine.This()
+	for _, row := range rows() {
+		r := row(&f)
+		if r.On {
+			r.Needs = ""
+		}
+		d.Optimisations = append(d.Optimisations, r)
+	}
+}
+
+// Table prints the report.
+func (d *Device) Table(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range d.Optimisations {
+		state := "off"
+		if r.On {
+			state = "on"
+		}
+		why := r.Why
+		if r.Needs != "" {
+			why += "; it needs " + r.Needs
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", r.Name, state, why)
+	}
+	return t.Flush()
+}
+
+func instructions(f *Facts) Optimisation {
+	return Optimisation{
+		"instructions of the CPU", len(f.CPU.Idle) == 0,
+		cmp.Or(unless(len(f.CPU.Idle) == 0, "the binary does not use "+strings.Join(f.CPU.Idle, ", ")), "the binary uses all that speed it up"), f.CPU.Cure,
+	}
+}
+
+func gpuLayers(f *Facts) Optimisation {
+	o := Optimisation{Name: "layers on a GPU", On: f.Model.GPULayers > 0, Needs: "a build with an installed llama.cpp and its GPU backend (make build LLAMA=system)"}
+	switch {
+	case o.On:
+		o.Why = fmt.Sprintf("%d of %d layers", f.Model.GPULayers, f.Model.Layers+1)
+	case f.Config.GPULayers == 0:
+		o.Why, o.Needs = "gpu-layers is 0", "another value of gpu-layers"
+	default:
+		o.Why = "llama.cpp is " + f.Library
+	}
+	return o
+}
+
+// fastCores: threads on slow cores delay those on fast ones.
+func fastCores(f *Facts) Optimisation {
+	fast, all := fastProcessors(f.Sys)
+	o := Optimisation{Name: "threads on fast cores", On: true, Needs: fmt.Sprintf("threads = %d", fast)}
+	switch {
+	case all == 0:
+		o.Why = fmt.Sprintf("at most %d threads; the system does not say how fast each core is", f.Config.Threads)
+	case fast == all:
+		o.Why = fmt.Sprintf("at most %d threads; all %d cores are equally fast", f.Config.Threads, all)
+	case f.Config.Threads <= fast:
+		o.Why = fmt.Sprintf("at most %d threads for %d fast cores of %d", f.Config.Threads, fast, all)
+	default:
+		o.On, o.Why = false, fmt.Sprintf("up to %d threads, but only %d of %d cores are fast", f.Config.Threads, fast, all)
+	}
+	if runtime.GOOS == "linux" {
+		o.Why += "; fewer while other programs compute"
+	}
+	return o
+}
+
+// fastProcessors counts the cores of at least nine tenths of the highest capacity.
+func fastProcessors(sys fs.FS) (fast, all int) {
+	var capacities []int
+	for _, file := range []string{"cpu_capacity", "cpufreq/cpuinfo_max_freq"} {
+		files, _ := fs.Glob(sys, "devices/system/cpu/cpu[0-9]*/"+file)
+		for _, name := range files {
+			b, _ := fs.ReadFile(sys, name)
+			if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+				capacities = append(capacities, n)
+			}
+		}
+		if len(capacities) > 0 {
+			break
+		}
+	}
+	for _, n := range capacities {
+		if n >= slices.Max(capacities)*9/10 {
+			fast++
+		}
+	}
+	return fast, len(capacities)
+}
+
+func flashAttention(f *Facts) Optimisation {
+	return Optimisation{
+		"flash attention", f.Model.FlashAttn, cmp.Or(unless(f.Model.FlashAttn, "llama.cpp does not use it for this model"), "one pass over keys and values; drafts rest on it"), "another model, or a newer llama.cpp",
+	}
+}
+
+func storedTensors(f *Facts) Optimisation {
+	on := f.Model.NoSlices == "" && f.Tensors.Limit > 0
+	why := cmp.Or(f.Model.NoSlices, unless(f.Tensors.Limit > 0, "tensor-limit is 0: "+f.Tensors.Why()), fmt.Sprintf("%d bytes a token, loaded instead of computed", f.Model.BytesPerToken))
+	return Optimisation{"stored tensors", on, why, cmp.Or(unless(f.Model.NoSlices == "", "another model"), "free disk space, or another tensor-limit")}
+}
+
+func placement(f *Facts) Optimisation {
+	p, measured := models.Placement(f.Model)
+	o := Optimisation{Name: "chunks side by side", On: p == percached.Parallel, Needs: "a measurement in favour: idle work makes it for each kind of documents (percached status shows it)"}
+	switch {
+	case f.Model.NoParallel != "":
+		o.On, o.Why, o.Needs = false, f.Model.NoParallel, "another model"
+	case f.Config.Placement != "":
+		o.On, o.Why, o.Needs = f.Config.Placement == percached.Parallel.String(), "placement is "+f.Config.Placement, "an empty placement"
+	case f.BuiltIn:
+		o.On, o.Why = models.NanoPlacement == percached.Parallel, "the built-in model was trained with it"
+	case measured:
+		o.Why = "measured for this family of models"
+	default:
+		o.Why = "most models are trained on sequential text"
+	}
+	return o
+}
+
+func drafts(f *Facts) Optimisation {
+	return Optimisation{"drafts", f.Model.NoDrafts == "", cmp.Or(f.Model.NoDrafts, "stored answers and the prompt itself are checked several tokens at a time, where that is faster"), "another model"}
+}
+
+func tiers(f *Facts) Optimisation {
+	return Optimisation{"tiers of stored tensors", false, "all are stored as they are computed, in " + f.Config.KV, "a later version"}
+}
+
+func prediction(f *Facts) Optimisation {
+	on := f.Config.Idle.Prediction != "off"
+	return Optimisation{"prediction", on, cmp.Or(unless(on, "prediction is off"), "while it saves more than it costs (percached idle shows it)"), "prediction = both"}
+}
+
+func idleOnBattery(f *Facts) Optimisation {
+	o := Optimisation{Name: "idle work on battery", On: true, Needs: "a charger, or a lower min-battery"}
+	batteries := valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "capacity")
+	switch least := int(100 * f.Config.Idle.MinBattery); {
+	case len(batteries) == 0:
+		o.Why = "the system shows no battery"
+	case slices.Contains(valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "status"), "Discharging") && percent(batteries[0]) < least:
+		o.On, o.Why = false, fmt.Sprintf("the battery is at %s %%, below %d %%, and not charging", batteries[0], least)
+	default:
+		o.Why = fmt.Sprintf("the battery is at %s %%; unplugged, idle work stops below %d %%", batteries[0], least)
+	}
+	return o
+}
+
+func percent(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 100 // it does not say
+	}
+	return n
+}
+
+func memoryBudget(f *Facts) Optimisation {
+	on := f.Config.Context == config.Auto
+	return Optimisation{"memory budget", on, fmt.Sprintf("the context has %d tokens, %s: %s", f.Context.Tokens, cmdline.Size(f.Context.Bytes), f.Context.Why()), "context = auto"}
+}
+
+func diskBudget(f *Facts) Optimisation {
+	on := f.Config.TensorLimit == config.Auto
+	return Optimisation{"disk budget", on, fmt.Sprintf("stored tensors take at most %s: %s", cmdline.Size(f.Tensors.Limit), f.Tensors.Why()), "tensor-limit = auto"}
+}
+
+func encryption(*Facts) Optimisation {
+	return Optimisation{"encryption at rest", false, "percached does not encrypt the data folder", "an encrypted disk"}
+}
+
+func energyReadings(f *Facts) Optimisation {
+	o := Optimisation{Name: "energy readings", Needs: "energy counters of the CPU (RAPL) that this user can read"}
+	files, _ := fs.Glob(f.Sys, "class/powercap/intel-rapl:*/energy_uj")
+	for _, name := range files {
+		if _, err := fs.ReadFile(f.Sys, name); err == nil {
+			o.On, o.Why = true, "from the CPU's own counters"
+			return o
+		}
+	}
+	o.Why = cmp.Or(unless(len(files) == 0, "this user cannot read the CPU's energy counters"), "the system shows no energy counters")
+	return o
+}
+
+// valuesOf reads a file beside each file that holds a text.
+func valuesOf(sys fs.FS, glob, text, beside string) (values []string) {
+	files, _ := fs.Glob(sys, glob)
+	for _, name := range files {
+		if b, _ := fs.ReadFile(sys, name); strings.TrimSpace(string(b)) != text {
+			continue
+		}
+		b, _ := fs.ReadFile(sys, path.Join(path.Dir(name), beside))
+		values = append(values, strings.TrimSpace(string(b)))
+	}
+	return values
+}
+
+// unless is a text where a condition does not hold.
+func unless(holds bool, text string) string {
+	if holds {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,94 @@
+package selftest
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/budget"
+	"github.com/percached/percached/internal/config"
+	"github.com/percached/percached/llm/llamacpp"
+)
+
+// sys is a machine's /sys.
+func sys(files map[string]string) fstest.MapFS {
+	m := fstest.MapFS{}
+	for name, text := range files {
+		m[name] = &fstest.MapFile{Data: []byte(text + "\n")}
+	}
+	return m
+}
+
+// usual is a good model on a good machine.
+func usual() Facts {
+	return Facts{
+		Config: config.DaemonDefault(), Model: percached.ModelInfo{FlashAttn: true, Layers: 12, GPULayers: 13, BytesPerToken: 4096}, Sys: sys(nil),
+		Context: budget.Context{Tokens: 4096}, Tensors: budget.Tensors{Limit: 1 << 30, Bound: budget.ByDisk},
+	}
+}
+
+// Each optimisation is off for a reason, and says what it needs.
+func TestDeviceRows(t *testing.T) {
+	for _, tc := range []struct {
+		row    string
+		change func(f *Facts)
+		on     bool
+		why    string
+	}{
+		{"instructions of the CPU", func(f *Facts) {}, true, "all that speed it up"},
+		{"instructions of the CPU", func(f *Facts) { f.CPU = llamacpp.CPUReport{Idle: []string{"avx2"}, Cure: "build anew"} }, false, "avx2"},
+		{"layers on a GPU", func(f *Facts) {}, true, "13 of 13"},
+		{"layers on a GPU", func(f *Facts) { f.Model.GPULayers, f.Library = 0, "bundled" }, false, "bundled"},
+		{"layers on a GPU", func(f *Facts) { f.Model.GPULayers, f.Config.GPULayers = 0, 0 }, false, "gpu-layers is 0"},
+		{"threads on fast cores", func(f *Facts) {}, true, "does not say"},
+		{"threads on fast cores", func(f *Facts) {
+			f.Config.Threads = 2
+			f.Sys = sys(map[string]string{"devices/system/cpu/cpu0/cpu_capacity": "1024", "devices/system/cpu/cpu1/cpu_capacity": "400"})
+		}, false, "only 1 of 2 cores"},
+		{"threads on fast cores", func(f *Facts) {
+			f.Config.Threads = 2
+			f.Sys = sys(map[string]string{"devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "3000000", "devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq": "2900000"})
+		}, true, "equally fast"},
+		{"flash attention", func(f *Facts) { f.Model.FlashAttn = false }, false, "does not use it"},
+		{"stored tensors", func(f *Facts) { f.Model.NoSlices = "recurrent" }, false, "recurrent"},
+		{"stored tensors", func(f *Facts) { f.Tensors.Limit = 0 }, false, "tensor-limit is 0"},
+		{"chunks side by side", func(f *Facts) {}, false, "sequential text"},
+		{"chunks side by side", func(f *Facts) { f.BuiltIn = true }, true, "trained"},
+		{"chunks side by side", func(f *Facts) { f.Config.Placement = "parallel" }, true, "placement is parallel"},
+		{"drafts", func(f *Facts) { f.Model.NoDrafts = "uneven" }, false, "uneven"},
+		{"prediction", func(f *Facts) { f.Config.Idle.Prediction = "off" }, false, "off"},
+		{"idle work on battery", func(f *Facts) {}, true, "no battery"},
+		{"idle work on battery", func(f *Facts) {
+			f.Sys = sys(map[string]string{"class/power_supply/BAT0/type": "Battery", "class/power_supply/BAT0/capacity": "20", "class/power_supply/BAT0/status": "Discharging"})
+		}, false, "20 %, below 40 %"},
+		{"idle work on battery", func(f *Facts) {
+			f.Sys = sys(map[string]string{"class/power_supply/BAT0/type": "Battery", "class/power_supply/BAT0/capacity": "20", "class/power_supply/BAT0/status": "Charging"})
+		}, true, "20 %"},
+		{"memory budget", func(f *Facts) {}, true, "4096 tokens"},
+		{"memory budget", func(f *Facts) { f.Config.Context = 512 }, false, "tokens"},
+		{"disk budget", func(f *Facts) { f.Config.TensorLimit = 5 }, false, "at most"},
+		{"energy readings", func(f *Facts) { f.Sys = sys(map[string]string{"class/powercap/intel-rapl:0/energy_uj": "1"}) }, true, "CPU's own"},
+		{"energy readings", func(f *Facts) {}, false, "no energy counters"},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			f := usual()
+			tc.change(&f)
+			var d Device
+			d.Examine(f)
+			for _, r := range d.Optimisations {
+				if r.Why == "" || r.On != (r.Needs == "") {
+					t.Errorf("%+v has no reason, or needs something although it is on, or nothing although it is off", r)
+				}
+				if r.Name == tc.row && (r.On != tc.on || !strings.Contains(r.Why, tc.why)) {
+					t.Errorf("%+v, want on %v because %q", r, tc.on, tc.why)
+				}
+			}
+			var out bytes.Buffer
+			if err := d.Table(&out); err != nil || !strings.Contains(out.String(), tc.row) {
+				t.Errorf("%v: %s", err, out.String())
+			}
+		})
+	}
+}
