@@ -19,7 +19,9 @@ import (
 const childEnv = "PERCACHED_TREE_CHILD"
 
 func numbered(n int) qkvtree.Request {
-	return request("s", "m", percached.Parallel, fmt.Sprint("n", n))
+	r := request("s", "m", percached.Parallel, fmt.Sprint("n", n))
+	r.Form = percached.Q4
+	return r
 }
 
 // child stores, packs, asks, forgets, evicts and rewrites until it is killed, and prints what it
@@ -49,7 +51,7 @@ func child(dir string) error {
 		}
 		if n%3 == 2 {
 			var packed int
-			if _, err := tree.Pack("s", "m", percached.Parallel, lossy, func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+			if _, _, err := tree.Pack("s", "m", percached.Parallel, percached.Q4, func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
 				for packed = range n + 1 {
 					if slices.Equal(numbered(packed).Segments[1].Tokens, s.Tokens) {
 						break

@@ -2,7 +2,6 @@ package qkvtree
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -16,21 +15,18 @@ const usedOften = 2
 // Packer makes a slice smaller. It neither keeps nor changes it.
 type Packer func(s *percached.Slice, to percached.Form) (*percached.Slice, error)
 
-// Pack replaces the least valuable slice of a space, model and placement that has a form
-// before the last of these by one in the next of them, and returns the bytes that this
-// freed; 0: there is none. System segments and turns of conversations stay as they are.
+// Pack replaces the least valuable slice of a space, model and placement by one in the
+// next form, up to least, and returns the bytes that this freed and wrote; 0: there is
+// none. System segments and turns of conversations stay as they are.
 //
 // Slices that were used at most once go first, the largest form first, then in the order
 // of eviction. Under sequential placement a slice goes before the one that it follows,
 // because nothing exact can be computed behind a packed slice.
-func (t *Tree) Pack(space, model string, p percached.Placement, forms []percached.Form, pack Packer) (freed int64, err error) {
+func (t *Tree) Pack(space, model string, p percached.Placement, least percached.Form, pack Packer) (freed, written int64, err error) {
 	const op = "qkvtree.Pack"
-	if len(forms) == 0 {
-		return 0, nil
-	}
-	n, to := t.nextToPack(groupID{space, model, p}, forms)
+	n := t.nextToPack(groupID{space, model, p}, least)
 	if n == nil {
-		return 0, nil
+		return 0, 0, nil
 	}
 	var h *header
 	var packed *percached.Slice
@@ -39,7 +35,7 @@ func (t *Tree) Pack(space, model string, p percached.Placement, forms []percache
 		if err != nil {
 			return err
 		}
-		if packed, err = pack(s, to); err != nil {
+		if packed, err = pack(s, s.Form+1); err != nil {
 			return err
 		}
 		at := position{path: n.path, parent: n.above, chunk: n.chunk, tokens: s.Tokens}
@@ -48,29 +44,47 @@ func (t *Tree) Pack(space, model string, p percached.Placement, forms []percache
 	})
 	if isLossError(err) {
 		t.dropUnreadable(n)
-		return n.bytes, nil
+		return n.bytes, 0, nil
 	}
 	if err != nil {
-		return 0, fault.Wrap(op, err)
+		return 0, 0, fault.Wrap(op, err)
 	}
 	if err := t.begin(op); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer t.writing.Unlock()
 	before := n.bytes
-	if _, err := t.exchange(n, h, packed, map[*node]bool{n: true}, true); err != nil {
-		return 0, fault.Wrap(op, err)
+	if written, err = t.exchange(n, h, packed, map[*node]bool{n: true}, true); err != nil {
+		return 0, 0, fault.Wrap(op, err)
 	}
-	return before - n.bytes, nil
+	return before - n.bytes, written, nil
 }
 
-// nextToPack returns the node that Pack replaces, and its new form.
-func (t *Tree) nextToPack(id groupID, forms []percached.Form) (best *node, to percached.Form) {
+// Packable reports whether Pack would find a slice.
+func (t *Tree) Packable(space, model string, p percached.Placement, least percached.Form) bool {
+	return t.nextToPack(groupID{space, model, p}, least) != nil
+}
+
+// Filled is the share of the tree's limit that is in use, or of the space's own limit if
+// that is higher.
+func (t *Tree) Filled(space string) float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	share := func(used, limit int64) float64 { return float64(used) / float64(max(1, limit)) }
+	filled := share(t.f.bytes, t.limit)
+	if s := t.f.shares[space]; s != nil && s.limit >= 0 {
+		filled = max(filled, share(s.bytes, s.limit))
+	}
+	return filled
+}
+
+// nextToPack returns the node that Pack replaces.
+func (t *Tree) nextToPack(id groupID, least percached.Form) (best *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g := t.f.groups[id]
 	if g == nil {
-		return nil, 0
+		return nil
 	}
 	exactBehind := map[*node]bool{} // nodes that an exact one follows
 	for _, n := range g.nodes {
@@ -79,22 +93,14 @@ func (t *Tree) nextToPack(id groupID, forms []percached.Form) (best *node, to pe
 		}
 	}
 	for _, n := range g.nodes {
-		if n.root() || n.turn(id.placement) || n.form >= slices.Max(forms) || exactBehind[n] && id.placement == percached.Sequential {
+		if n.root() || n.turn(id.placement) || n.form >= least || exactBehind[n] && id.placement == percached.Sequential {
 			continue
 		}
 		if best == nil || packBefore(n, best) {
 			best = n
 		}
 	}
-	if best == nil {
-		return nil, 0
-	}
-	for _, f := range slices.Sorted(slices.Values(forms)) {
-		if f > best.form {
-			return best, f
-		}
-	}
-	return nil, 0
+	return best
 }
 
 // turn says that the node may be a turn of a conversation, on which others are computed.

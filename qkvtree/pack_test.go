@@ -22,14 +22,12 @@ func cut(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
 	return &packed, nil
 }
 
-var lossy = []percached.Form{percached.Q8, percached.Q4}
-
 // pack packs n times, and fails if something else than want were packed.
 func pack(t testing.TB, tree *qkvtree.Tree, pl percached.Placement, want ...string) {
 	t.Helper()
 	for _, name := range want {
 		var what string
-		freed, err := tree.Pack("s", "m", pl, lossy, func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+		freed, _, err := tree.Pack("s", "m", pl, percached.Q4, func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
 			for _, n := range []string{"", "a", "b", "c"} {
 				if cmp.Equal(s.Tokens, tokensOf(n, 4)) {
 					what = n + " " + to.String()
@@ -107,6 +105,7 @@ func TestPackedSlices(t *testing.T) {
 	}
 	packed, _ := cut(all[1], percached.Q8)
 	mixed := []*percached.Slice{all[0], packed, all[2]}
+	r.Form = percached.Q8
 	lent(t, tree, r, mixed)
 	if err := errors.Join(tree.Close(), db.Close()); err != nil {
 		t.Fatal(err)
@@ -116,7 +115,7 @@ func TestPackedSlices(t *testing.T) {
 		t.Error(d)
 	}
 	exact := r
-	exact.Exact = true
+	exact.Form = percached.Exact
 	if d := cmp.Diff([]bool{true, false, true}, lent(t, tree, exact, all)); d != "" {
 		t.Error(d)
 	}
@@ -135,7 +134,7 @@ func TestIdleWorkPromotesWhatIsUsed(t *testing.T) {
 	insert(t, tree, r, all)
 	pack(t, tree, percached.Parallel, "a q8")
 	exact := r
-	exact.Idle, exact.Exact = true, true
+	r.Form, exact.Idle = percached.Q8, true
 	for _, want := range []bool{false, true} {
 		insert(t, tree, exact, all)
 		if got := tree.Has(exact)[1]; got != want {
@@ -165,7 +164,7 @@ func TestPackFails(t *testing.T) {
 			return c, nil
 		},
 	} {
-		if _, err := tree.Pack("s", "m", percached.Parallel, lossy, p); err == nil {
+		if _, _, err := tree.Pack("s", "m", percached.Parallel, percached.Q4, p); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -181,6 +180,7 @@ func TestDamagedPackedSlice(t *testing.T) {
 	all := slicesOf(r, percached.KV)
 	insert(t, tree, r, all)
 	pack(t, tree, percached.Parallel, "a q8")
+	r.Form = percached.Q8
 	spoil(t, db, 'P', "m", all[1].Path, func(b []byte) []byte { b[7] ^= 1; return b })
 	if d := cmp.Diff([]bool{true, false}, lent(t, tree, r, all)); d != "" {
 		t.Error(d)

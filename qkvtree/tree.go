@@ -124,7 +124,7 @@ func (t *Tree) match(r Request, ps []position) []*node {
 	nodes := make([]*node, len(ps))
 	for i, p := range ps {
 		nodes[i] = t.f.find(r.group(), p.path)
-		if nodes[i] != nil && r.Exact && nodes[i].form != percached.Exact {
+		if nodes[i] != nil && nodes[i].form > r.Form {
 			nodes[i] = nil
 		}
 		if nodes[i] == nil && r.Placement == percached.Sequential {
@@ -261,9 +261,10 @@ type Request struct {
 	// Idle marks a request of idle work. View then counts no use, and Insert evicts only
 	// slices that were not used since the last eviction.
 	Idle bool
-	// Exact marks a request that packed slices do not serve: to it they are not stored.
-	// Those that it computes and inserts replace them.
-	Exact bool
+	// Form is the least exact form that serves the request: to it, other slices are not
+	// stored. Exact ones that it computes and inserts replace them. The zero value admits
+	// exact slices alone.
+	Form percached.Form
 }
 
 // Match counts the stored segments of a request.

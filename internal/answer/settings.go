@@ -53,6 +53,10 @@ type Settings struct {
 	// Strict says that somebody chose the threshold, so that the gate considers no stored
 	// question below it.
 	Strict bool
+	// Form is the least exact form of stored tensors that may serve an answer, as it was
+	// measured for the model; Exact says that no other may, whatever was measured.
+	Form  percached.Form
+	Exact bool
 	// Fixed says that somebody chose the placement, so that no measured one replaces it.
 	Fixed bool
 }
@@ -172,6 +176,9 @@ func (a *Asker) Settings(space string) (Settings, error) {
 		if p, ok := a.Placement(sp.Kind, set); ok {
 			set.Placement = p
 		}
+	}
+	if a.Form != nil && !set.Exact {
+		set.Form = a.Form(sp.Kind, set)
 	}
 	return set, nil
 }

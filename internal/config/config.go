@@ -31,6 +31,7 @@ type Config struct {
 	History       int   // questions that a space remembers
 	ChunkWords    int
 	Fusion        string
+	Exact         bool
 	Placement     string // empty: what serves the model best
 	Order         string
 	K             int

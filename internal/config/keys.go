@@ -56,6 +56,10 @@ func Groups() []Group {
 				Name: "placement", Live: true, Flag: true, About: "How chunks are placed in the prompt: sequential, parallel, or empty for the one that serves the model best (percached status shows which and why)",
 				Of: func(c *Config) Value { return text(&c.Placement) },
 			},
+			{
+				Name: "exact", Live: true, Flag: true, About: "Answer from exact tensors alone, and pack none: answers never differ from those without stored tensors",
+				Of: func(c *Config) Value { return boolean(&c.Exact) },
+			},
 			{Name: "k", Live: true, Flag: true, About: "Chunks in a prompt", Of: func(c *Config) Value { return integer(&c.K) }},
 			{
 				Name: "threshold", Live: true, Flag: true, About: "Minimum similarity (0-1) of a stored question whose answer may be returned; negative: the embedding model's own",
