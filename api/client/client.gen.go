@@ -2628,14 +2628,14 @@ type StatusForm struct {
 	// Same Questions with equal answers.
 	Same int `json:"same"`
 
-	// State Whether the form is used: not decided, yes, or no because it loses too much.
+	// State Whether the form is used: not decided, yes, or no because it changes too many answers or loses too much.
 	State StatusFormState `json:"state"`
 }
 
 // StatusFormForm defines model for StatusForm.Form.
 type StatusFormForm string
 
-// StatusFormState Whether the form is used: not decided, yes, or no because it loses too much.
+// StatusFormState Whether the form is used: not decided, yes, or no because it changes too many answers or loses too much.
 type StatusFormState string
 
 // StatusIdle Background work.

@@ -147,7 +147,7 @@ func (b *Backend) wirePlacement(of calibrate.Subject, set answer.Settings) api.S
 	}
 	for _, f := range rec.FormResults() {
 		if f.Questions > 0 {
-			out.Forms = append(out.Forms, wireForm(f, f.Form <= rec.Form()))
+			out.Forms = append(out.Forms, wireForm(f, f.Form <= rec.Form(set.MaxChanged)))
 		}
 	}
 	return out

@@ -29,7 +29,12 @@ type FormResult struct {
 	Same      int     // equal answers
 	Nats      float64 // mean loss
 	Decided   bool
-	Allowed   bool // only if decided
+	Allowed   bool // the loss is small; only if decided
+}
+
+// Changed is the share of answers that differ from the exact ones.
+func (r FormResult) Changed() float64 {
+	return float64(r.Questions-r.Same) / float64(max(1, r.Questions))
 }
 
 // FormResults judges the packed forms. Like placements, they are judged at a few fixed
@@ -71,12 +76,12 @@ func (r *Record) formResult(f percached.Form) FormResult {
 	return res
 }
 
-// Form is the least exact form whose tensors may serve answers: Exact, until one is
-// allowed.
-func (r *Record) Form() percached.Form {
+// Form is the least exact form whose tensors may serve answers, if they may change this
+// share of them: Exact, until one is allowed.
+func (r *Record) Form(maxChanged float64) percached.Form {
 	best := percached.Exact
 	for _, res := range r.FormResults() {
-		if res.Allowed && res.Form == best+1 { // a form is used only with those before it
+		if res.Allowed && res.Changed() <= maxChanged && res.Form == best+1 { // a form is used only with those before it
 			best = res.Form
 		}
 	}

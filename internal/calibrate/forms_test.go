@@ -45,8 +45,8 @@ func TestForms(t *testing.T) {
 			b, _ := open(t)
 			s := calibrate.Subject{Model: "m", Prompt: "p", Kind: "mail"}
 			r := losses(t, b, s, c.n, c.q8, c.q4)
-			if r.Form() != c.form || r.FormsOpen() != c.open {
-				t.Errorf("form %s, %d open; want %s, %d", r.Form(), r.FormsOpen(), c.form, c.open)
+			if r.Form(1) != c.form || r.FormsOpen() != c.open {
+				t.Errorf("form %s, %d open; want %s, %d", r.Form(1), r.FormsOpen(), c.form, c.open)
 			}
 		})
 	}
@@ -62,8 +62,8 @@ func TestFormsLeavePlacementsAlone(t *testing.T) {
 		}
 	}
 	r := losses(t, b, s, 24, 0.005, 0.01)
-	if r.Verdict != calibrate.Parallel || len(r.Trials) != 24 || r.Form() != percached.Q4 {
-		t.Errorf("%s after %d trials, form %s", r.Verdict, len(r.Trials), r.Form())
+	if r.Verdict != calibrate.Parallel || len(r.Trials) != 24 || r.Form(0.5) != percached.Q4 || r.Form(0.3) != percached.Q8 || r.Form(0.02) != percached.Exact {
+		t.Errorf("%s after %d trials, form %s", r.Verdict, len(r.Trials), r.Form(0.5))
 	}
 	want := []calibrate.FormResult{
 		{Form: percached.Q8, Questions: 24, Same: 18, Nats: 0.005, Decided: true, Allowed: true},

@@ -57,8 +57,8 @@ func Groups() []Group {
 				Of: func(c *Config) Value { return text(&c.Placement) },
 			},
 			{
-				Name: "exact", Live: true, Flag: true, About: "Answer from exact tensors alone, and pack none: answers never differ from those without stored tensors",
-				Of: func(c *Config) Value { return boolean(&c.Exact) },
+				Name: "max-changed", Live: true, Flag: true, About: "Maximum share (0-1) of answers that packed tensors may change, as measured on the user's documents; 0: use exact tensors alone",
+				Of: func(c *Config) Value { return number(&c.MaxChanged) },
 			},
 			{Name: "k", Live: true, Flag: true, About: "Chunks in a prompt", Of: func(c *Config) Value { return integer(&c.K) }},
 			{

@@ -27,7 +27,7 @@ type packer interface {
 // canPack reports whether the space's slices may be packed at all.
 func (w *Worker) canPack(r rules) bool {
 	_, ok := w.Engine.(packer)
-	return ok && r.Tensors && !r.Exact && w.Placements != nil && !w.unpackable.Load()
+	return ok && r.Tensors && r.MaxChanged > 0 && w.Placements != nil && !w.unpackable.Load()
 }
 
 // openForms returns the measurements of forms for the space, and how many questions must

@@ -206,3 +206,27 @@ func FuzzUnpack(f *testing.F) {
 		}
 	})
 }
+
+// What each form costs before llama.cpp reads it: the checksum, and unpacking.
+func BenchmarkUnpack(b *testing.B) {
+	const tokens = 45 // a piece of SmolLM2-135M
+	l := &layout{layers: slices.Repeat([]layerLayout{{keyType: 1, valueType: 1, keyRow: 384, valueRow: 384}}, 30)}
+	state := randomState(l, tokens, rand.New(rand.NewPCG(1, 1)))
+	for _, form := range percached.Forms() {
+		b.Run(form.String(), func(b *testing.B) {
+			p := percached.Piece{To: tokens, KV: state}
+			if form != percached.Exact {
+				p.KV = l.pack(state, tokens, form)
+			}
+			for b.Loop() {
+				p.Checksum()
+				if form != percached.Exact {
+					if _, err := l.unpack(p.KV, tokens, form); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(len(p.KV)), "bytes")
+		})
+	}
+}
