@@ -33,6 +33,36 @@ func (p *Planes) UnmarshalText(b []byte) error {
 	return fmt.Errorf("planes are kv or qkv, not %q", b)
 }
 
+// Form is how a slice holds its keys and values.
+type Form uint8
+
+// The forms, most exact first. Only the first restores the bits that were computed: with
+// another one an answer may differ from the one without stored tensors.
+const (
+	Exact Form = iota // as the engine computed them, F16 unless it is set otherwise
+	Q8                // 8 bits a number
+	Q4                // 4 bits a number
+)
+
+// Forms lists all forms, most exact first.
+func Forms() []Form { return []Form{Exact, Q8, Q4} }
+
+func (f Form) String() string { return nameOf([]string{"exact", "q8", "q4"}, int(f)) }
+
+// MarshalText returns the form's name.
+func (f Form) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText parses the form's name.
+func (f *Form) UnmarshalText(b []byte) error {
+	for _, known := range Forms() {
+		if string(b) == known.String() {
+			*f = known
+			return nil
+		}
+	}
+	return fmt.Errorf("a form is exact, q8 or q4, not %q", b)
+}
+
 // Path identifies a segment after all earlier ones: the chained hash of the token ids of
 // every segment from the root. The zero Path precedes the root.
 type Path [sha256.Size]byte
@@ -58,6 +88,7 @@ type Slice struct {
 	Start  int    // position of the first token
 	Tokens []int32
 	Planes Planes
+	Form   Form    // of keys and values; queries are always exact
 	Pieces []Piece // token ranges in order, without gaps
 }
 

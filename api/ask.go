@@ -271,8 +271,10 @@ type Test struct {
 
 // Reuse counts the chunks of the prompt, and those whose tensors were stored.
 type Reuse struct {
-	Stored int `json:"stored"`
-	All    int `json:"all"`
+	Stored int            `json:"stored"`
+	All    int            `json:"all"`
+	Packed int            `json:"packed,omitempty"`
+	Form   percached.Form `json:"form,omitzero"` // q8 or q4, if any are packed
 }
 
 // Tokens counts tokens of the prompt and of the answer.

@@ -100,6 +100,16 @@ type StatusPlacement struct {
 	F1Sequential float64             `json:"f1_sequential"`
 	F1Parallel   float64             `json:"f1_parallel"`
 	Decided      time.Time           `json:"decided,omitzero"`
+	Forms        []StatusForm        `json:"forms,omitempty"`
+}
+
+// StatusForm says how answers from packed tensors differ from exact ones.
+type StatusForm struct {
+	Form      percached.Form `json:"form"`
+	State     string         `json:"state"` // pending, used, refused
+	Questions int            `json:"questions"`
+	Same      int            `json:"same"`
+	Nats      float64        `json:"nats"`
 }
 
 // About describes the daemon and its models.

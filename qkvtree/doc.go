@@ -23,6 +23,9 @@
 // limit only its own slices are evicted, by a clock of their own, so that slices of other
 // spaces are neither evicted nor aged.
 //
+// Pack makes the least valuable slices smaller, at the cost of exactness, so that fewer are
+// evicted. A request says which forms serve it; exact slices replace packed ones.
+//
 // Invariants:
 //
 //   - A slice exists if its header exists. The header is written last and deleted first,

@@ -301,6 +301,7 @@ type node struct {
 	tokens int
 	pieces int
 	planes percached.Planes
+	form   percached.Form
 	bytes  int64  // of all its records, including keys
 	local  uint64 // priority within its space; not on disk
 	kids   int    // number of stored children
@@ -327,6 +328,7 @@ type Info struct {
 	Tokens    int
 	Bytes     int64
 	Planes    percached.Planes
+	Form      percached.Form
 	Hits      uint64    // uses since it was stored, including the first; 0: stored by idle work
 	Priority  uint64    // order of eviction, lowest first
 	Used      time.Time // zero: never used
@@ -342,7 +344,7 @@ func (n *node) info() Info {
 	}
 	return Info{
 		Space: n.group.id.space, Model: n.group.id.model, Placement: n.group.id.placement, Path: n.path, Chunk: n.chunk,
-		Depth: depth, Tokens: n.tokens, Bytes: n.bytes, Planes: n.planes, Hits: n.hits, Priority: n.priority, Used: usedTime(n.used),
+		Depth: depth, Tokens: n.tokens, Bytes: n.bytes, Planes: n.planes, Form: n.form, Hits: n.hits, Priority: n.priority, Used: usedTime(n.used),
 	}
 }
 
@@ -358,11 +360,16 @@ func usedTime(used int64) time.Time {
 func newNode(g *modelGroup, h *header) *node {
 	n := &node{
 		group: g, path: h.slice.Path, above: h.parent, chunk: h.chunk, tokens: len(h.slice.Tokens),
-		pieces: len(h.sizes), planes: h.slice.Planes, slot: -1,
+		pieces: len(h.sizes), planes: h.slice.Planes, form: h.slice.Form, bytes: h.recordBytes(), slot: -1,
 	}
-	n.bytes = int64(nodeSize + h.len() + nodeSize + counterSize)
+	return n
+}
+
+// recordBytes is the size of all records of a slice, including keys.
+func (h *header) recordBytes() int64 {
+	n := int64(nodeSize + h.len() + nodeSize + counterSize)
 	for _, s := range h.sizes {
-		n.bytes += pieceSize + int64(s.kv) + int64(s.q)
+		n += pieceSize + int64(s.kv) + int64(s.q)
 	}
 	return n
 }

@@ -40,6 +40,7 @@ func TestHeaderBytes(t *testing.T) {
 	if got, want := len(b), fixedSize+5+1+4+3*4+4+2*entrySize+macSize; got != want {
 		t.Errorf("%d bytes, want %d", got, want)
 	}
+	// What older versions wrote is what they would write today.
 	if want := append([]byte("PQKV\x01\x00\x01\x01"), h.slice.Path[:]...); !bytes.HasPrefix(b, want) {
 		t.Errorf("begins with %x, want %x", b[:len(want)], want)
 	}
@@ -62,6 +63,32 @@ func TestHeaderBytes(t *testing.T) {
 	}
 }
 
+func TestHeaderOfAPackedSlice(t *testing.T) {
+	h, err := sample(percached.KV)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.slice.Form = percached.Q4
+	b := h.encode(mac, at)
+	if want := append([]byte("PQKV\x02\x00\x00\x01\x02"), h.slice.Path[:]...); !bytes.HasPrefix(b, want) || len(b) != h.len() {
+		t.Errorf("%d bytes begin with %x, want %x", len(b), b[:len(want)], want)
+	}
+	got, err := decode(b, mac, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(h, got, cmp.AllowUnexported(header{}, size{})); d != "" {
+		t.Error(d)
+	}
+	for _, form := range []byte{0, 3, 255} {
+		c := bytes.Clone(b[:len(b)-macSize])
+		c[8] = form
+		if _, err := decode(append(c, appendMAC(mac, at, c)...), mac, at); err == nil {
+			t.Errorf("form %d is read", form)
+		}
+	}
+}
+
 // A parsed header is well formed and parses again after encoding. The MAC is replaced,
 // otherwise no input would pass it.
 func FuzzHeader(f *testing.F) {
@@ -71,6 +98,9 @@ func FuzzHeader(f *testing.F) {
 			f.Fatal(err)
 		}
 		b := h.encode(mac, at)
+		f.Add(b[:len(b)-macSize])
+		h.slice.Form = percached.Q4
+		b = h.encode(mac, at)
 		f.Add(b[:len(b)-macSize])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

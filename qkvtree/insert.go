@@ -6,7 +6,8 @@ import (
 )
 
 // Insert stores the slices of a request's segments, one for each segment, nil where there
-// is none. Slices already stored stay unchanged. Under sequential placement a slice is
+// is none. Slices already stored stay unchanged, except that an exact slice replaces a
+// packed one; an idle request does so only for a slice that was used more than once. Under sequential placement a slice is
 // skipped if its parent is not stored.
 //
 // Insert makes room by evicting the least valuable slices, but none of this request. A
@@ -75,6 +76,12 @@ func (t *Tree) insert(r Request, ps []position, headers []*header, slices []*per
 				keep[n] = true
 				stored, bytes = stored+1, bytes+n.bytes
 			}
+		case n.form != percached.Exact && h.slice.Form == percached.Exact && (!r.Idle || n.hits >= usedOften):
+			written, err := t.exchange(n, h, slices[i], keep, r.Idle)
+			if err != nil {
+				return stored, bytes, err
+			}
+			bytes += written
 		case !r.Idle:
 			t.insertedFirst(n)
 		}

@@ -37,7 +37,17 @@ type Stats struct {
 	Moved   int64
 	Flushes uint64 // of counters
 
-	Groups []GroupStats // by space, model and placement
+	Promoted uint64 // packed slices that exact ones replaced
+	Packed   uint64 // slices that were replaced by smaller ones
+
+	Forms  map[percached.Form]FormStats // of the slices stored now
+	Groups []GroupStats                 // by space, model and placement
+}
+
+// FormStats count the slices of one form.
+type FormStats struct {
+	Nodes int
+	Bytes int64
 }
 
 // GroupStats count the slices that one prompt can combine.
@@ -55,6 +65,7 @@ type GroupStats struct {
 type tally struct {
 	requests, hits, absent, damaged   uint64
 	stored, refused, evicted, dropped uint64
+	promoted, packed                  uint64
 	flushes                           uint64
 	written, moved                    int64
 }
@@ -72,12 +83,15 @@ func (t *Tree) Stats() (Stats, error) {
 		Limit: t.limit, Bytes: t.f.bytes, Disk: disk, Slack: t.space.slack(t.limit), Nodes: t.f.count,
 		Requests: c.requests, Hits: c.hits, Absent: c.absent, Damaged: c.damaged, Stored: c.stored, Refused: c.refused,
 		Evicted: c.evicted, Dropped: c.dropped, Written: c.written, Moved: c.moved, Flushes: c.flushes,
+		Promoted: c.promoted, Packed: c.packed, Forms: map[percached.Form]FormStats{},
 	}
 	for _, g := range t.f.groups {
 		gs := GroupStats{Space: g.id.space, Model: g.id.model, Placement: g.id.placement, Nodes: len(g.nodes)}
 		var used int64
 		for _, n := range g.nodes {
 			gs.Bytes += n.bytes
+			of := s.Forms[n.form]
+			s.Forms[n.form] = FormStats{Nodes: of.Nodes + 1, Bytes: of.Bytes + n.bytes}
 			gs.Hits += n.hits
 			used = max(used, n.used)
 		}

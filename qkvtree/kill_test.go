@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/percached/percached"
@@ -18,10 +19,12 @@ import (
 const childEnv = "PERCACHED_TREE_CHILD"
 
 func numbered(n int) qkvtree.Request {
-	return request("s", "m", percached.Parallel, fmt.Sprint("n", n))
+	r := request("s", "m", percached.Parallel, fmt.Sprint("n", n))
+	r.Form = percached.Q4
+	return r
 }
 
-// child stores, asks, forgets, evicts and rewrites until it is killed, and prints what it
+// child stores, packs, asks, forgets, evicts and rewrites until it is killed, and prints what it
 // has done.
 func child(dir string) error {
 	db, err := kv.Open(dir, optionsOf(dir))
@@ -45,6 +48,21 @@ func child(dir string) error {
 		fmt.Println("in", n)
 		if err := tree.View(numbered(n/2), func([]*percached.Slice, qkvtree.Match) error { return nil }); err != nil {
 			return err
+		}
+		if n%3 == 2 {
+			var packed int
+			if _, _, err := tree.Pack("s", "m", percached.Parallel, percached.Q4, func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+				for packed = range n + 1 {
+					if slices.Equal(numbered(packed).Segments[1].Tokens, s.Tokens) {
+						break
+					}
+				}
+				fmt.Println("going", packed) // it may be lost
+				return cut(s, to)
+			}); err != nil {
+				return err
+			}
+			fmt.Println("in", packed)
 		}
 		switch {
 		case n%7 == 6:

@@ -56,7 +56,7 @@ func pieceKey(group [groupSize]byte, p percached.Path, i int) []byte {
 // See FORMAT.md.
 const (
 	magic     = "PQKV"
-	version   = 1
+	version   = 2 // of packed slices; that of exact ones is 1
 	macSize   = sha256.Size
 	fixedSize = 4 + 2 + 1 + 1 + 32 + 32 + 16 + 8 + 2 + 2
 	entrySize = 20
@@ -112,6 +112,8 @@ func (h *header) validate() error {
 	switch {
 	case s.Planes > percached.QKV:
 		return fmt.Errorf("unknown planes %d", s.Planes)
+	case s.Form > percached.Q4:
+		return fmt.Errorf("unknown form %d", s.Form)
 	case s.Start < 0:
 		return errors.New("the start is negative")
 	case len(s.Tokens) == 0:
@@ -141,7 +143,15 @@ func (h *header) validate() error {
 
 func (h *header) len() int {
 	s := &h.slice
-	return fixedSize + len(h.space) + len(s.Model) + 4 + 4*len(s.Tokens) + 4 + entrySize*len(s.Pieces) + macSize
+	return fixedSize + h.formSize() + len(h.space) + len(s.Model) + 4 + 4*len(s.Tokens) + 4 + entrySize*len(s.Pieces) + macSize
+}
+
+// formSize is the length of the field for the form: only packed slices have it.
+func (h *header) formSize() int {
+	if h.slice.Form == percached.Exact {
+		return 0
+	}
+	return 1
 }
 
 // encode returns the header's bytes; the MAC covers its key.
@@ -149,8 +159,11 @@ func (h *header) encode(mac, key []byte) []byte {
 	s, le := &h.slice, binary.LittleEndian
 	b := make([]byte, 0, h.len())
 	b = append(b, magic...)
-	b = le.AppendUint16(b, version)
+	b = le.AppendUint16(b, uint16(1+h.formSize()))
 	b = append(b, byte(s.Planes), byte(h.placement))
+	if h.formSize() > 0 {
+		b = append(b, byte(s.Form))
+	}
 	b = append(b, s.Path[:]...)
 	b = append(b, h.parent[:]...)
 	b = append(b, h.chunk[:]...)
@@ -205,6 +218,11 @@ func parse(b []byte) (*header, error) {
 	h := &header{}
 	s := &h.slice
 	s.Planes, h.placement = percached.Planes(r.take(1)[0]), percached.Placement(r.take(1)[0])
+	if binary.LittleEndian.Uint16(b[len(magic):]) > 1 {
+		if s.Form = percached.Form(r.take(1)[0]); s.Form == percached.Exact {
+			return nil, errors.New("an exact slice has a header of version 1")
+		}
+	}
 	copy(s.Path[:], r.take(len(s.Path)))
 	copy(h.parent[:], r.take(len(h.parent)))
 	copy(h.chunk[:], r.take(len(h.chunk)))

@@ -99,11 +99,34 @@ func (t *Tree) Has(r Request) []bool {
 	return has
 }
 
+// Lacks returns which segments of a request are not stored but can be: under sequential
+// placement, what follows a packed slice cannot, because it would not be exact.
+func (t *Tree) Lacks(r Request) []bool {
+	lacks := make([]bool, len(r.Segments))
+	ps, err := r.positions("qkvtree.Lacks")
+	if err != nil {
+		return lacks
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, p := range ps {
+		n := t.f.find(r.group(), p.path)
+		lacks[i] = n == nil
+		if n != nil && n.form != percached.Exact && r.Placement == percached.Sequential {
+			break
+		}
+	}
+	return lacks
+}
+
 // match finds the nodes that a request can use.
 func (t *Tree) match(r Request, ps []position) []*node {
 	nodes := make([]*node, len(ps))
 	for i, p := range ps {
 		nodes[i] = t.f.find(r.group(), p.path)
+		if nodes[i] != nil && nodes[i].form > r.Form {
+			nodes[i] = nil
+		}
 		if nodes[i] == nil && r.Placement == percached.Sequential {
 			break
 		}
@@ -238,6 +261,10 @@ type Request struct {
 	// Idle marks a request of idle work. View then counts no use, and Insert evicts only
 	// slices that were not used since the last eviction.
 	Idle bool
+	// Form is the least exact form that serves the request: to it, other slices are not
+	// stored. Exact ones that it computes and inserts replace them. The zero value admits
+	// exact slices alone.
+	Form percached.Form
 }
 
 // Match counts the stored segments of a request.

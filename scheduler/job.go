@@ -22,6 +22,7 @@ const (
 	Refresh   Kind = "refresh"   // answer a stale entry again
 	Answer    Kind = "answer"    // generate an answer for a question that was served from the bank
 	Restore   Kind = "restore"   // prefill evicted slices of an entry
+	Pack      Kind = "pack"      // make slices smaller before they must be evicted
 	Warm      Kind = "warm"      // prefill a chunk that no question used yet
 	Calibrate Kind = "calibrate" // compare placements on one question
 	Abstract  Kind = "abstract"  // summarise a new chunk
@@ -33,7 +34,7 @@ const (
 )
 
 // kinds lists all kinds in that order.
-var kinds = [...]Kind{Reembed, Remember, Check, Refresh, Answer, Restore, Warm, Calibrate, Abstract, Predict, History, Populate, Decode, Clean}
+var kinds = [...]Kind{Reembed, Remember, Check, Refresh, Answer, Restore, Pack, Warm, Calibrate, Abstract, Predict, History, Populate, Decode, Clean}
 
 // Kinds lists all kinds in the order in which they run.
 func Kinds() []Kind { return slices.Clone(kinds[:]) }

@@ -214,6 +214,7 @@ const (
 	JobKindClean     JobKind = "clean"
 	JobKindDecode    JobKind = "decode"
 	JobKindHistory   JobKind = "history"
+	JobKindPack      JobKind = "pack"
 	JobKindPopulate  JobKind = "populate"
 	JobKindPredict   JobKind = "predict"
 	JobKindReembed   JobKind = "reembed"
@@ -415,6 +416,12 @@ const (
 	ResponsesToolTypeFunction ResponsesToolType = "function"
 )
 
+// Defines values for ReuseForm.
+const (
+	ReuseFormQ4 ReuseForm = "q4"
+	ReuseFormQ8 ReuseForm = "q8"
+)
+
 // Defines values for SaidTurnRole.
 const (
 	SaidTurnRoleAssistant SaidTurnRole = "assistant"
@@ -442,6 +449,19 @@ const (
 const (
 	SpanInAbout SpanIn = "about"
 	SpanInQuote SpanIn = "quote"
+)
+
+// Defines values for StatusFormForm.
+const (
+	StatusFormFormQ4 StatusFormForm = "q4"
+	StatusFormFormQ8 StatusFormForm = "q8"
+)
+
+// Defines values for StatusFormState.
+const (
+	StatusFormStatePending StatusFormState = "pending"
+	StatusFormStateRefused StatusFormState = "refused"
+	StatusFormStateUsed    StatusFormState = "used"
 )
 
 // Defines values for StatusPlacementFrom.
@@ -2437,9 +2457,19 @@ type Restored struct {
 type Reuse struct {
 	All int `json:"all"`
 
+	// Form The least exact form of the packed chunks.
+	Form *ReuseForm `json:"form,omitempty"`
+
+	// Packed Stored chunks whose tensors are packed. If there are any, the answer may differ from the
+	// one without stored tensors. It is answered again in the background.
+	Packed *int `json:"packed,omitempty"`
+
 	// Stored Chunks with stored tensors.
 	Stored int `json:"stored"`
 }
+
+// ReuseForm The least exact form of the packed chunks.
+type ReuseForm string
 
 // SaidTurn A message of a conversation.
 type SaidTurn struct {
@@ -2682,6 +2712,29 @@ type StatusBudget struct {
 	Memory BudgetMemory `json:"memory"`
 }
 
+// StatusForm How answers from packed tensors differ from exact ones.
+type StatusForm struct {
+	Form StatusFormForm `json:"form"`
+
+	// Nats Mean loss in the prediction of the next token.
+	Nats float64 `json:"nats"`
+
+	// Questions Compared questions.
+	Questions int `json:"questions"`
+
+	// Same Questions with equal answers.
+	Same int `json:"same"`
+
+	// State Whether the form is used: not decided, yes, or no because it changes too many answers or loses too much.
+	State StatusFormState `json:"state"`
+}
+
+// StatusFormForm defines model for StatusForm.Form.
+type StatusFormForm string
+
+// StatusFormState Whether the form is used: not decided, yes, or no because it changes too many answers or loses too much.
+type StatusFormState string
+
 // StatusIdle Background work.
 type StatusIdle struct {
 	// SavedSeconds Waiting time saved in the last 30 days.
@@ -2704,6 +2757,9 @@ type StatusPlacement struct {
 
 	// F1Sequential Agreement of answers with the documents (0-1) in sequential placement.
 	F1Sequential float64 `json:"f1_sequential"`
+
+	// Forms What was measured about packed tensors.
+	Forms []StatusForm `json:"forms,omitempty"`
 
 	// From The basis of the decision: questions over these documents (`measured`), measurements of
 	// the model's family (`family`), none yet (`default`), the key `placement`

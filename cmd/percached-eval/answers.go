@@ -23,6 +23,7 @@ type answers struct {
 	kv      string
 	threads int
 	context int
+	forms   bool
 }
 
 // promptLine is one line of input.
@@ -42,6 +43,7 @@ type answerLine struct {
 	Generated int              `json:"generated_tokens"`
 	Prefill   time.Duration    `json:"prefill_ns"`
 	Decode    time.Duration    `json:"decode_ns"`
+	Forms     []formAnswer     `json:"forms,omitempty"` // with packed chunks
 	Error     string           `json:"error,omitempty"`
 }
 
@@ -56,7 +58,8 @@ func answersCommand(open selftest.Opener) *cobra.Command {
 texts), question, placement (sequential or parallel) and max_tokens. Without
 instructions and chunks, the prompt is the question alone. Writes one JSON object for
 each line: the greedy answer of the model, token counts and times. It neither stores nor
-reuses anything.`,
+reuses anything. With --forms it also answers from packed tensors of the chunks, and
+compares.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench answers < questions.jsonl > answers.jsonl`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,6 +73,7 @@ reuses anything.`,
 	f.StringVar(&o.model, "model", "", "GGUF file of the model (default: the built-in model)")
 	f.StringVar(&o.kv, "kv", "f16", "Type of keys and values: f16, q8_0 or q4_0")
 	f.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "Number of compute threads")
+	f.BoolVar(&o.forms, "forms", false, "Also answer with the chunks' tensors packed, in each form")
 	f.IntVar(&o.context, "context", llamacpp.Default().Context, "Context length in tokens")
 	return cmd
 }
@@ -88,6 +92,8 @@ func (o *answers) run(ctx context.Context, open selftest.Opener, in io.Reader, o
 		return err
 	}
 	defer e.Close()
+	tallies := map[percached.Form]formTally{}
+	defer func() { tellForms(stderr, tallies) }()
 	lines, w := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for n := 1; ; n++ {
 		var a promptLine
@@ -101,13 +107,29 @@ func (o *answers) run(ctx context.Context, open selftest.Opener, in io.Reader, o
 		if err != nil {
 			return cmdline.Misusef("prompt %d: %v", n, err)
 		}
+		if o.forms {
+			p = selftest.WithCapture(p)
+			p.Logits = true
+		}
 		r, err := e.Generate(ctx, p, nil)
+		var forms []formAnswer
+		if err == nil && o.forms {
+			forms, err = compareForms(ctx, e, p, r)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		for _, f := range forms {
+			t := tallies[f.Form]
+			t.n, t.loss = t.n+1, t.loss+f.Loss
+			if f.Same {
+				t.same++
+			}
+			tallies[f.Form] = t
+		}
 		line := answerLine{
 			Answer: r.Text, Finish: r.Finish, Prompt: r.Usage.Prompt, Generated: r.Usage.Generated,
-			Prefill: r.Times.Prefill, Decode: r.Times.Decode,
+			Prefill: r.Times.Prefill, Decode: r.Times.Decode, Forms: forms,
 		}
 		if err != nil {
 			line.Error = cmdline.Sentence(err)

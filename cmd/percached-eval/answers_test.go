@@ -36,6 +36,31 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// With forms, each line compares the answers from packed chunks with the exact one.
+func TestAnswersOfForms(t *testing.T) {
+	in := `{"instructions":"a b","chunks":["c d","e"],"question":"f","max_tokens":3}`
+	o := answers{model: "m", kv: "f16", threads: 1, context: 512, forms: true}
+	var out, stderr bytes.Buffer
+	if err := o.run(context.Background(), selftesting.Opener("", ""), strings.NewReader(in), &out, &stderr); err != nil {
+		t.Fatal(err)
+	}
+	var a answerLine
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
+	if a.Error != "" || len(a.Forms) != 2 {
+		t.Fatalf("%+v", a)
+	}
+	for i, f := range a.Forms { // the fake answers otherwise from other tensors
+		if f.Form != packedForms()[i] || f.Answer == "" || f.Same || !(f.Loss > 0) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if !strings.Contains(stderr.String(), "q4: 0 of 1 answers are the same") {
+		t.Errorf("%q", stderr.String())
+	}
+}
+
 // A prompt that the engine refuses is told in its place, and the next goes on.
 func TestAnswersToARefusedPrompt(t *testing.T) {
 	long := strings.Repeat("word ", 40000)

@@ -19,6 +19,7 @@ type meter struct {
 	stderr io.Writer
 	prompt percached.Prompt
 
+	forms  []*formMeter
 	slices []*percached.Slice // of all segments but the last
 	logits []float32          // of the first cold run
 	equal  bool
@@ -42,6 +43,10 @@ func (m *meter) all(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
+	defer m.closeForms()
+	if err := m.openForms(); err != nil {
+		return err
+	}
 	for i := range m.o.runs + 1 {
 		if err := m.round(ctx, d); err != nil {
 			return err
@@ -64,6 +69,9 @@ func (m *meter) forget() {
 	for _, f := range []*[]float64{&m.prefill, &m.decode, &m.barePrefill, &m.bareDecode} {
 		*f = nil
 	}
+	for _, f := range m.forms {
+		f.restore, f.memory = nil, nil
+	}
 	if m.prompt.Planes == percached.QKV {
 		m.capture, m.coldCapture = nil, nil
 	}
@@ -73,7 +81,7 @@ func (m *meter) forget() {
 func (m *meter) round(ctx context.Context, d *selftest.Disk) error {
 	steps := []func(context.Context) error{
 		m.coldRun, m.bareRun, m.decodeRun, m.suffixRun, m.warmRun,
-		func(ctx context.Context) error { return m.diskRun(ctx, d) },
+		func(ctx context.Context) error { return m.diskRun(ctx, d) }, m.formRuns,
 	}
 	if m.prompt.Planes == percached.QKV {
 		steps = append(steps, m.captured)

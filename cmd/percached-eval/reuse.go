@@ -41,7 +41,8 @@ func reuseCommand(open selftest.Opener) *cobra.Command {
 		Long: `Measures a prompt of system, chunks and question in four ways: cold, the question alone
 on a context that holds the rest, warm from slices in memory, and warm from slices in a
 reopened database (with a warm page cache). The runs alternate; the report has their
-medians. The bare figures are those of llama.cpp alone on the same tokens.`,
+medians. If the model's slices can be packed, the chunks are also restored from disk in
+smaller forms. The bare figures are those of llama.cpp alone on the same tokens.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval bench reuse --shape tiny`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -41,12 +41,14 @@ type reuseReport struct {
 	RestoreShare    float64 `json:"restore_share"`   // restore / cold
 	BytesPerToken   float64 `json:"bytes_per_token"` // of keys and values in a slice
 	LogitsEqual     bool    `json:"logits_equal"`
-	PrefillRate     float64 `json:"prefill_tokens_per_s"`
-	DecodeRate      float64 `json:"decode_tokens_per_s"`
-	BarePrefillRate float64 `json:"bare_prefill_tokens_per_s"`
-	BareDecodeRate  float64 `json:"bare_decode_tokens_per_s"`
-	PrefillOfBare   float64 `json:"prefill_of_bare"` // median of the rounds' own ratios
-	DecodeOfBare    float64 `json:"decode_of_bare"`
+	// Forms are the measurements with packed chunks; the logits then differ.
+	Forms           []formTimes `json:"forms,omitempty"`
+	PrefillRate     float64     `json:"prefill_tokens_per_s"`
+	DecodeRate      float64     `json:"decode_tokens_per_s"`
+	BarePrefillRate float64     `json:"bare_prefill_tokens_per_s"`
+	BareDecodeRate  float64     `json:"bare_decode_tokens_per_s"`
+	PrefillOfBare   float64     `json:"prefill_of_bare"` // median of the rounds' own ratios
+	DecodeOfBare    float64     `json:"decode_of_bare"`
 	// With planes qkv: the copy of the slices, a cold run with it, and queries.
 	CaptureMs      float64 `json:"capture_ms,omitempty"`
 	ColdCaptureMs  float64 `json:"cold_capture_ms,omitempty"`
@@ -76,6 +78,7 @@ func (m *meter) report(info percached.ModelInfo) *reuseReport {
 		}
 	}
 	r.BytesPerToken = ratio(float64(kv), float64(r.StoredTokens))
+	r.Forms = m.formReport()
 	r.Speedup = ratio(r.ColdMs, r.WarmDiskMs)
 	r.Overhead = ratio(r.WarmDiskMs, r.SuffixOnlyMs)
 	r.OverheadMemory = ratio(r.WarmMs, r.SuffixOnlyMs)
@@ -99,6 +102,10 @@ func (r *reuseReport) Table(w io.Writer) error {
 	row("restore", "%.1f ms from disk (%.1f %% of cold), %.1f ms from memory", r.RestoreMs, 100*r.RestoreShare, r.RestoreMemoryMs)
 	row("speedup", "%.1f", r.Speedup)
 	row("slices", "%.0f bytes per token", r.BytesPerToken)
+	for _, f := range r.Forms {
+		row("chunks in "+f.Form.String(), "%.0f bytes per token (%.2f times smaller), packed in %.1f ms, restored from disk in %.1f ms (%.2f of exact)",
+			f.BytesPerToken, f.Smaller, f.PackMs, f.RestoreMs, f.RestoreOfExact)
+	}
 	if r.Planes == "qkv" {
 		row("queries", "%.0f bytes per token; capture %.1f ms, cold with capture %.1f ms", r.BytesPerTokenQ, r.CaptureMs, r.ColdCaptureMs)
 	}

@@ -246,6 +246,9 @@ func printExplanation(p *cmdline.Printer, a *client.Answer) {
 	if a.Tokens.Prompt > 0 {
 		p.Line("reuse     %d of %d chunks stored, %d of %d prompt tokens reused", a.Chunks.Stored, a.Chunks.All, a.Tokens.Reused, a.Tokens.Prompt)
 	}
+	if a.Chunks.Packed != nil && a.Chunks.Form != nil {
+		p.Line("packed    %d of the stored chunks, down to %s: the answer may differ from the exact one", *a.Chunks.Packed, *a.Chunks.Form)
+	}
 	for _, d := range a.Drafts {
 		p.Line("drafts    %s: %d of %d tokens accepted (batches: %d)", d.Source, d.Accepted, d.Proposed, d.Batches)
 	}

@@ -59,5 +59,8 @@ func printPlacements(p *cmdline.Printer, s *client.Status) {
 			when = " (" + of.Decided.Local().Format(time.DateOnly) + ")"
 		}
 		p.Line("chunks     %s over %s: %s%s", of.Placement, of.Kind, of.Why, when)
+		for _, f := range of.Forms {
+			p.Line("tensors    %s over %s: %s; %d of %d answers equal, loss %.4f nats", f.Form, of.Kind, f.State, f.Same, f.Questions, f.Nats)
+		}
 	}
 }

@@ -54,6 +54,7 @@ type tree interface {
 	View(r qkvtree.Request, fn func(slices []*percached.Slice, m qkvtree.Match) error) error
 	Insert(r qkvtree.Request, slices []*percached.Slice) error
 	Has(r qkvtree.Request) []bool
+	Lacks(r qkvtree.Request) []bool
 }
 
 // Parts are what an Asker works with. Those without a comment are required.
@@ -76,6 +77,9 @@ type Parts struct {
 	// Placement, if set, returns the placement that was measured to serve a model best
 	// over documents of a kind; false means that none was measured.
 	Placement func(kind string, s Settings) (percached.Placement, bool)
+	// Form, if set, returns the least exact form of tensors whose loss was measured to be
+	// small for a model over documents of a kind.
+	Form func(kind string, s Settings) percached.Form
 	// Memory, if set, decides how a question uses the facts about the user.
 	Memory func(space, question string) (Consulted, error)
 	// Patience bounds how long a question waits for stored tensors.

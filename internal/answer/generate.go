@@ -31,8 +31,21 @@ type madeSlices struct {
 // treeRequest names the segments of a prompt to the tree.
 func (a *Asker) treeRequest(r request, plan promptPlan) qkvtree.Request {
 	return qkvtree.Request{
-		Space: r.Space, Model: a.Engine.Info().Fingerprint, Placement: r.settings.Placement, Segments: plan.nodes, Idle: r.work != nil,
+		Space: r.Space, Model: a.Engine.Info().Fingerprint, Placement: r.settings.Placement, Segments: plan.nodes, Idle: r.work != nil, Form: r.form(),
 	}
+}
+
+// form is the least exact form of tensors that may serve the request. What idle work
+// answers is kept and served later, so it is exact; what it prefills is not computed again
+// only because it was packed.
+func (r *request) form() percached.Form {
+	switch {
+	case r.work == nil:
+		return r.settings.Form
+	case r.prefills():
+		return percached.Q4
+	}
+	return percached.Exact
 }
 
 // matchTensors borrows the stored slices of the prompt. If the tree fails or is too slow,
@@ -120,12 +133,16 @@ func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent l
 			answer.Chunks.Stored++
 			answer.Loaded = append(answer.Loaded, plan.nodes[i].Chunk)
 		}
+		if s != nil && s.Form != percached.Exact {
+			answer.Chunks.Packed++
+			answer.Chunks.Form = max(answer.Chunks.Form, s.Form)
+		}
 	}
 	answer.Outcome = Miss
 	if answer.Chunks.Stored > 0 {
 		answer.Outcome = TensorHit
 	}
-	if res.Verified {
+	if res.Verified && answer.Chunks.Packed == 0 { // only exact tensors confirm anything
 		answer.Outcome = VerifiedHit
 	}
 	answer.Drafts = res.Drafts

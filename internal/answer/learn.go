@@ -35,7 +35,7 @@ func (c candidate) check(r request, found retrieved) qabank.Check {
 // learn compares stored answers with the computed one: the one that was considered for the
 // question, and those that were served for it earlier.
 func (a *Asker) learn(ctx context.Context, r request, d draft, p *progress) {
-	if !r.banked || d.Finish.Failed() || !d.Grounded || r.prefills() {
+	if !r.banked || d.Finish.Failed() || !d.Grounded || d.Chunks.Packed > 0 || r.prefills() {
 		return
 	}
 	checks := a.Bank.Pending(r.Space, r.entry())

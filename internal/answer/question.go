@@ -233,6 +233,10 @@ type Citation struct {
 type Reuse struct {
 	Stored int // with stored tensors
 	All    int
+	// Packed of the stored are not exact, so the answer may differ from the one without
+	// them. Form is the least exact of their forms.
+	Packed int
+	Form   percached.Form
 }
 
 // Tokens counts tokens of the prompt and of the answer. Prompt = Reused + Computed.

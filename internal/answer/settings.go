@@ -53,6 +53,11 @@ type Settings struct {
 	// Strict says that somebody chose the threshold, so that the gate considers no stored
 	// question below it.
 	Strict bool
+	// MaxChanged is the highest share of answers that packed tensors may change; 0: only
+	// exact tensors are used. Form is the least exact form that keeps to it, as it was
+	// measured for the model.
+	MaxChanged float64
+	Form       percached.Form
 	// Fixed says that somebody chose the placement, so that no measured one replaces it.
 	Fixed bool
 }
@@ -76,7 +81,7 @@ const promptVersion = 1
 // name none.
 func Default() Settings {
 	return Settings{
-		Threshold: 0.85, Guard: true, MaxWrong: 0.01, Bank: true, Tensors: true, Drafts: true, K: 3, KRefresh: 3,
+		Threshold: 0.85, Guard: true, MaxWrong: 0.01, MaxChanged: 0.02, Bank: true, Tensors: true, Drafts: true, K: 3, KRefresh: 3,
 		Order: percached.Relevance, MaxTokens: 256, Memory: true, Instructions: instructions,
 	}
 }
@@ -91,6 +96,7 @@ func (s Settings) Validate() error {
 	}
 	bad(!(s.Threshold >= 0 && s.Threshold <= 1), "threshold: %v is not between 0 and 1", s.Threshold)
 	bad(!(s.MaxWrong >= 0 && s.MaxWrong <= 1), "max_wrong: %v is not between 0 and 1", s.MaxWrong)
+	bad(!(s.MaxChanged >= 0 && s.MaxChanged <= 1), "max-changed: %v is not between 0 and 1", s.MaxChanged)
 	bad(s.K < 1 || s.K > 64, "k: %d is not between 1 and 64", s.K)
 	bad(s.KRefresh < 1 || s.KRefresh > 64, "k_refresh: %d is not between 1 and 64", s.KRefresh)
 	bad(s.MaxTokens < 1, "max_tokens: %d is not positive", s.MaxTokens)
@@ -172,6 +178,9 @@ func (a *Asker) Settings(space string) (Settings, error) {
 		if p, ok := a.Placement(sp.Kind, set); ok {
 			set.Placement = p
 		}
+	}
+	if a.Form != nil && set.MaxChanged > 0 {
+		set.Form = a.Form(sp.Kind, set)
 	}
 	return set, nil
 }

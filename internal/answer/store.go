@@ -203,6 +203,12 @@ func (a *Asker) storeEntry(ctx context.Context, r request, d draft) (qabank.ID, 
 			return still == there && now.Answered == old.Answered && now.Stale == old.Stale
 		}
 	}
+	if d.Chunks.Packed > 0 && r.work == nil { // idle work answers it again, exactly
+		e.Stale, e.StaleWhy = true, "it was made from packed tensors"
+		if want == nil {
+			want = func(now qabank.Info, there bool) bool { return !there || now.Stale || !now.Answered }
+		}
+	}
 	id, put, err := a.Bank.PutIf(ctx, e, want)
 	if put {
 		if e.Changed && a.Observer.Changed != nil {

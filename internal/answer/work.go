@@ -103,8 +103,8 @@ func (a *Asker) Missing(space string, chunks []percached.ChunkID) (tokens int, e
 	if err != nil {
 		return 0, fault.Wrap(op, err)
 	}
-	for i, stored := range a.Tree.Has(a.treeRequest(r, plan)) {
-		if !stored {
+	for i, lacks := range a.Tree.Lacks(a.treeRequest(r, plan)) {
+		if lacks {
 			tokens += len(plan.nodes[i].Tokens)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func TestPlacements(t *testing.T) {
 				t.Errorf("from %s: %s", after.From, after.Why)
 			}
 			if configured != "" {
-				if drained.Work.Done != 0 || after != before || after.Placement != percached.Sequential {
+				if drained.Work.Done != 0 || !reflect.DeepEqual(after, before) || after.Placement != percached.Sequential {
 					t.Errorf("%+v was done, and %+v became %+v", drained.Work, before, after)
 				}
 				return
@@ -82,7 +83,7 @@ func TestPlacements(t *testing.T) {
 			if _, err := f.forgetPlacements(t.Context(), api.Nothing{}); err != nil {
 				t.Fatal(err)
 			}
-			if again := look(); again != before {
+			if again := look(); !reflect.DeepEqual(again, before) {
 				t.Errorf("what is forgotten is known: %+v", again)
 			}
 			if d := given[api.Drained](t)(f.drain(t.Context(), api.DrainRequest{Kinds: api.Given(scheduler.Calibrate)})); d.Work.Done != 24 {

@@ -146,6 +146,22 @@ func (b *Backend) wirePlacement(of calibrate.Subject, set answer.Settings) api.S
 			out.Why += "; " + rec.Why()
 		}
 	}
+	for _, f := range rec.FormResults() {
+		if f.Questions > 0 {
+			out.Forms = append(out.Forms, wireForm(f, f.Form <= rec.Form(set.MaxChanged)))
+		}
+	}
+	return out
+}
+
+func wireForm(f calibrate.FormResult, used bool) api.StatusForm {
+	out := api.StatusForm{Form: f.Form, State: "pending", Questions: f.Questions, Same: f.Same, Nats: f.Nats}
+	switch {
+	case used:
+		out.State = "used"
+	case f.Decided:
+		out.State = "refused"
+	}
 	return out
 }
 

@@ -108,18 +108,25 @@ func (b *Book) Restart(s Subject) error {
 	return fault.Wrap("calibrate.Restart", err)
 }
 
-// update writes a subject's record and then changes it in memory.
+// update changes a subject's record and judges the placements.
 func (b *Book) update(op string, s Subject, now time.Time, fn func(*Record) (noMore bool)) (Record, error) {
+	return b.change(op, s, func(r *Record) {
+		r.Trials = slices.Clone(r.Trials)
+		if r.Verdict = r.judge(fn(r)); r.Verdict != Pending {
+			r.Decided, r.Cursor = now.UTC(), ""
+		}
+	})
+}
+
+// change writes a subject's record and then changes it in memory.
+func (b *Book) change(op string, s Subject, fn func(*Record)) (Record, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r, ok := b.records[s]
 	if !ok {
 		r = Record{Subject: s}
 	}
-	r.Trials = slices.Clone(r.Trials)
-	if r.Verdict = r.judge(fn(&r)); r.Verdict != Pending {
-		r.Decided, r.Cursor = now.UTC(), ""
-	}
+	fn(&r)
 	value, err := json.Marshal(r)
 	if err != nil {
 		return r, fault.Wrap(op, err)

@@ -1,5 +1,5 @@
 // Package calibrate measures in which placement a model reads the chunks of a prompt
-// better, and decides.
+// better, and how much packed tensors change its answers, and decides.
 //
 // Purpose: chunks read in parallel can be reused in any order, so the first token comes
 // sooner; but some models then answer worse. For a model, a prompt and a kind of

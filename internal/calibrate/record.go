@@ -45,6 +45,10 @@ type Record struct {
 	Family bool `json:"family,omitempty"`
 	// Cursor is where the search for questions continues; only the searcher reads it.
 	Cursor string `json:"cursor,omitempty"`
+	// Forms are questions answered from packed tensors.
+	Forms        []FormTrial `json:"forms,omitempty"`
+	FormCursor   string      `json:"form_cursor,omitempty"`
+	FormsLacking int         `json:"forms_lacking,omitempty"`
 	// Lacking is how many chunks there were when no further question was found.
 	Lacking int `json:"lacking,omitempty"`
 }

@@ -33,7 +33,8 @@ type Config struct {
 	History       int   // questions that a space remembers
 	ChunkWords    int
 	Fusion        string
-	Placement     string // empty: what serves the model best
+	MaxChanged    float64 // share of answers that packed tensors may change
+	Placement     string  // empty: what serves the model best
 	Order         string
 	K             int
 	Threshold     float64 // negative: the embedding model's own
@@ -109,7 +110,7 @@ func Default() Config {
 	return Config{
 		KV: "f16", Threads: runtime.GOMAXPROCS(0), GPULayers: -1, Context: Auto, EmbedContext: 2048, TensorLimit: math.MaxInt64,
 		BankLimit: 100 << 20, History: 1000, ChunkWords: 100, Fusion: "weighted", Order: "relevance", K: 3, Threshold: -1, Guard: true,
-		MaxWrong: 0.01, MaxTokens: 256, Memory: true, MaxWaiting: 64, Restarts: 3, RestartPeriod: 10 * time.Minute,
+		MaxWrong: 0.01, MaxChanged: 0.02, MaxTokens: 256, Memory: true, MaxWaiting: 64, Restarts: 3, RestartPeriod: 10 * time.Minute,
 		Idle: Idle{
 			After: 30 * time.Second, Zone: time.Local, Compute: time.Hour, Questions: 500, MinBattery: 0.4, Prediction: "both",
 			Stride: 5, Cutoff: -1, Adaptive: true, Conversion: true, Quiet: 2 * time.Minute, Floor: 0.3,
@@ -146,6 +147,7 @@ func (c Config) Validate() error {
 	bad(c.TensorLimit < 0 && c.TensorLimit != Auto, "tensor-limit", "%d is negative", c.TensorLimit)
 	bad(c.BankLimit < 1, "bank-limit", "%d is not positive", c.BankLimit)
 	bad(c.Threshold > 1, "threshold", "%v is above 1", c.Threshold)
+	bad(!(c.MaxChanged >= 0 && c.MaxChanged <= 1), "max-changed", "%v is not a share between 0 and 1, such as 0.02 for 2 %%", c.MaxChanged)
 	bad(!(c.MaxWrong >= 0 && c.MaxWrong <= 1), "max-wrong", "%v is not a share between 0 and 1, such as 0.01 for 1 %%", c.MaxWrong)
 	bad(c.K < 1 || c.K > 64, "k", "%d is not between 1 and 64", c.K)
 	bad(c.Threads < 1 || c.Threads > 512, "threads", "%d is not between 1 and 512", c.Threads)

@@ -60,6 +60,10 @@ func Groups() []Group {
 				Name: "placement", Live: true, Flag: true, About: "How chunks are placed in the prompt: sequential, parallel, or empty for the one that serves the model best (percached status shows which and why)",
 				Of: func(c *Config) Value { return text(&c.Placement) },
 			},
+			{
+				Name: "max-changed", Live: true, Flag: true, About: "Maximum share (0-1) of answers that packed tensors may change, as measured on the user's documents; 0: use exact tensors alone",
+				Of: func(c *Config) Value { return number(&c.MaxChanged) },
+			},
 			{Name: "k", Live: true, Flag: true, About: "Chunks in a prompt", Of: func(c *Config) Value { return integer(&c.K) }},
 			{
 				Name: "threshold", Live: true, Flag: true, About: "Minimum similarity (0-1) of a stored question whose answer may be returned; negative: the embedding model's own",

@@ -47,11 +47,15 @@ func (w *Worker) openPlacement(space string, r rules) (rec calibrate.Record, chu
 	return rec, st.Chunks, open && st.Chunks >= minChunks, nil
 }
 
-// dueCalibrate names a job while the placement is undecided.
+// dueCalibrate names a job while the placement is undecided, then while the use of packed
+// tensors is.
 func (w *Worker) dueCalibrate(_ context.Context, space string, r rules, limit int) (due []scheduler.Due, err error) {
 	rec, _, ok, err := w.openPlacement(space, r)
-	if err != nil || !ok {
+	if err != nil {
 		return nil, err
+	}
+	if !ok {
+		return w.dueForms(space, r, limit)
 	}
 	for n := len(rec.Trials); n < rec.NextDecision() && len(due) < limit; n++ {
 		due = append(due, scheduler.Due{Subject: fmt.Sprintf("question %d", n+1)})
@@ -71,7 +75,10 @@ func (w *Worker) waitsForPlacement(space string, r rules) (bool, error) {
 
 // calibrate answers a question in both placements. It keeps the tensors of the space's
 // own placement, which also prefills those chunks.
-func (w *Worker) calibrate(ctx context.Context, space string, r rules, _ string) (scheduler.Done, error) {
+func (w *Worker) calibrate(ctx context.Context, space string, r rules, subject string) (scheduler.Done, error) {
+	if isFormWork(subject) {
+		return w.compareForms(ctx, space, r)
+	}
 	rec, chunks, ok, err := w.openPlacement(space, r)
 	if err != nil || !ok {
 		return scheduler.Done{Nothing: true}, err
@@ -131,6 +138,7 @@ func (w *Worker) compare(ctx context.Context, space string, r rules, of calibrat
 type test struct {
 	question string
 	answer   string
+	chunk    percached.ChunkID
 	cursor   string // where the search for the next question continues
 }
 
@@ -200,7 +208,7 @@ func (w *Worker) findGap(ctx context.Context, space string, stage int, ids []per
 			continue
 		}
 		if q, a, ok := grounded.Gap(chunks[0].Body); ok {
-			return test{question: q, answer: a, cursor: at[c]}, true, ctx.Err()
+			return test{question: q, answer: a, chunk: c, cursor: at[c]}, true, ctx.Err()
 		}
 	}
 	return test{}, false, nil

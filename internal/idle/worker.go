@@ -55,6 +55,8 @@ type Worker struct {
 	config atomic.Pointer[Config]
 	kinds  map[scheduler.Kind]kind
 	full   map[string]tensorSearch // spaces without missing slices
+	// unpackable says that the model's tensors have no smaller form.
+	unpackable atomic.Bool
 }
 
 // kind is how to find and do work of one kind.
@@ -84,6 +86,7 @@ func New(p Parts, c Config) (*Worker, error) {
 		scheduler.Restore:   {w.dueRestore, w.restore},
 		scheduler.Calibrate: {w.dueCalibrate, w.calibrate},
 		scheduler.Warm:      {w.dueWarm, w.warm},
+		scheduler.Pack:      {w.duePack, w.pack},
 		scheduler.Clean:     {w.dueClean, w.clean},
 	}
 	return w, nil

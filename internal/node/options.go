@@ -62,6 +62,7 @@ func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 	if c.Threshold >= 0 {
 		set.Threshold, set.Strict = c.Threshold, true
 	}
+	set.MaxChanged = c.MaxChanged
 	switch {
 	case c.Placement != "":
 		var p percached.Placement

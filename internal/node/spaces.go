@@ -67,6 +67,16 @@ func (n *Node) placement(kind string, set answer.Settings) (percached.Placement,
 	return rec.Placement()
 }
 
+// form returns the least exact form of tensors that calibration allows for documents of a
+// kind.
+func (n *Node) form(kind string, set answer.Settings) percached.Form {
+	if n.Engine == nil {
+		return percached.Exact
+	}
+	rec := n.Placements.Get(idle.Subject(n.Engine.Info(), kind, set))
+	return rec.Form(set.MaxChanged)
+}
+
 // limitSpaces applies the limits of all spaces.
 func (n *Node) limitSpaces(spaces []percached.Space) error {
 	for _, sp := range spaces {

@@ -221,7 +221,7 @@ func StoreOnDisk(model string, pl percached.Placement, slices []*percached.Slice
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "percached: disk", "%w", err)
 	}
-	d := &Disk{dir: dir, req: qkvtree.Request{Space: "bench", Model: model, Placement: pl}}
+	d := &Disk{dir: dir, req: qkvtree.Request{Space: "bench", Model: model, Placement: pl, Form: percached.Q4}}
 	for i, s := range slices {
 		n := qkvtree.Node{Tokens: s.Tokens}
 		if i > 0 {

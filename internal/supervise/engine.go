@@ -44,6 +44,7 @@ type life struct {
 var (
 	_ llm.Engine = (*Engine)(nil)
 	_ llm.Typist = (*Engine)(nil)
+	_ llm.Packer = (*Engine)(nil)
 )
 
 // Open opens an engine and supervises it.
@@ -110,6 +111,19 @@ func (r *Engine) ForgetTyped() {
 		}
 	default:
 	}
+}
+
+// Pack implements llm.Packer if the engine does.
+func (r *Engine) Pack(s *percached.Slice, to percached.Form) (packed *percached.Slice, err error) {
+	err = r.try(context.Background(), func(e llm.Engine) (err error) {
+		packer, ok := e.(llm.Packer)
+		if !ok {
+			return fault.New(fault.Unsupported, "percached: engine", "this engine does not pack slices")
+		}
+		packed, err = packer.Pack(s, to)
+		return err
+	}, nil)
+	return packed, err
 }
 
 // Tokenize implements llm.Engine.

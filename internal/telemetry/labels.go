@@ -26,7 +26,7 @@ var (
 	draftSources = []string{"stored", "near", "prompt"}
 
 	jobKinds = []string{
-		"reembed", "remember", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "warm", "calibrate", "clean",
+		"reembed", "remember", "check", "refresh", "answer", "abstract", "predict", "history", "populate", "decode", "restore", "pack", "warm", "calibrate", "clean",
 	}
 
 	jobEnds = []string{"done", "nothing", "preempted", "failed", "parked"}

@@ -97,10 +97,30 @@ func newPlan(p percached.Prompt, tokens [][]int32, room int) (*plan, error) {
 		})
 	}
 	if p.Placement == percached.Parallel {
-		return pl, pl.placeParallel()
+		if err := pl.placeParallel(); err != nil {
+			return nil, err
+		}
+		inexact := captureExact(pl.steps[:1], false)
+		captureExact(pl.turns(), inexact)
+		for i := range pl.branches() {
+			captureExact(pl.branches()[i:i+1], inexact)
+		}
+		return pl, nil
 	}
 	pl.placeSequential()
+	captureExact(pl.steps, false)
 	return pl, nil
+}
+
+// captureExact forbids to capture what is computed behind a packed slice: it would not be exact.
+// The steps follow each other. It reports whether what follows them is inexact, too.
+func captureExact(steps []step, inexact bool) bool {
+	for i := range steps {
+		s := &steps[i]
+		s.capture = s.capture && !inexact
+		inexact = inexact || s.slice != nil && s.slice.Form != percached.Exact
+	}
+	return inexact
 }
 
 // placeSequential chains the paths of the segments.

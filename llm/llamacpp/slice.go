@@ -23,7 +23,7 @@ type sliceChecker struct {
 }
 
 // check returns why a slice cannot replace a step. It reads every byte of the slice once,
-// for the checksum.
+// for the checksum. A packed slice is replaced by an unpacked one.
 func (k *sliceChecker) check(s *step) error {
 	sl := s.slice
 	switch {
@@ -39,6 +39,8 @@ func (k *sliceChecker) check(s *step) error {
 		return errors.New("it was computed behind other segments")
 	case sl.Planes > percached.QKV:
 		return fmt.Errorf("unknown planes %d", sl.Planes)
+	case sl.Form > percached.Q4:
+		return fmt.Errorf("unknown form %d", sl.Form)
 	case sl.Planes == percached.QKV && k.queryWidth == 0:
 		return errors.New("it holds queries, which this model has not")
 	case len(sl.Pieces) == 0:
@@ -58,12 +60,26 @@ func (k *sliceChecker) check(s *step) error {
 	if at != len(sl.Tokens) {
 		return fmt.Errorf("its pieces end at token %d of %d", at, len(sl.Tokens))
 	}
+	if sl.Form == percached.Exact {
+		return nil
+	}
+	var err error
+	if sl, err = k.layout.unpacked(sl); err != nil {
+		return err
+	}
+	for i, p := range sl.Pieces {
+		if err := k.layout.check(p.KV, sl.Start+p.From, p.To-p.From); err != nil {
+			return fmt.Errorf("piece %d %w", i, err)
+		}
+	}
+	s.slice = sl
 	return nil
 }
 
+// checkPiece checks a piece, except the content of a packed one.
 func (k *sliceChecker) checkPiece(sl *percached.Slice, p *percached.Piece) error {
 	n := p.To - p.From
-	if err := k.layout.check(p.KV, sl.Start+p.From, n); err != nil {
+	if err := k.layout.checkForm(sl.Form, p.KV, sl.Start+p.From, n); err != nil {
 		return err
 	}
 	queries := 0

@@ -55,6 +55,7 @@ type Options struct {
 	Queue         int    // requests of one priority that may wait
 	Begin         bool   // a begin token at the head of the first segment
 	NoSlices      string // why slices cannot be stored; empty when they can
+	NoPack        string // why slices cannot be packed; empty when they can
 	NoParallel    string // why chunks are not to be computed apart; it would do so all the same
 	Script        Script // nil leaves every answer to the tensors
 	// Step, when not nil, is told of each thing before it is done, on the

@@ -92,12 +92,24 @@ func (pl *plan) place() {
 		}
 	}
 	pl.end = end
+	pl.captureExact()
 	slices.SortStableFunc(pl.parts, func(a, b part) int {
 		if a.branch && b.branch {
 			return bytes.Compare(a.path[:], b.path[:])
 		}
 		return a.index - b.index
 	})
+}
+
+// captureExact forbids to capture what depends on a packed slice.
+func (pl *plan) captureExact() {
+	inexact := false
+	for i := range pl.parts {
+		pt := &pl.parts[i]
+		pt.capture = pt.capture && !inexact
+		// Nothing that is captured depends on a branch.
+		inexact = inexact || !pt.branch && pt.slice != nil && pt.slice.Form != percached.Exact
+	}
 }
 
 func (f *Fake) validate(op string, p percached.Prompt, tokens [][]int32, answer bool) error {

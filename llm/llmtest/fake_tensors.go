@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/fault"
 )
 
 // state stands for what attention sees: it has taken in every tensor that lies
@@ -74,6 +75,35 @@ func (f *Fake) slice(pt *part, planes percached.Planes, kv, q []byte) *percached
 	return s
 }
 
+// tokenBytes is the size of a token's keys and values in a form.
+func (f *Fake) tokenBytes(form percached.Form) int {
+	return max(8, f.opts.BytesPerToken>>form&^7)
+}
+
+// Pack keeps the beginning of each token's tensor, so that what follows differs.
+func (f *Fake) Pack(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+	const op = "llmtest.Pack"
+	switch {
+	case f.opts.NoPack != "":
+		return nil, fault.New(fault.Unsupported, op, "%s", f.opts.NoPack)
+	case to <= s.Form || to > percached.Q4:
+		return nil, fault.New(fault.Invalid, op, "cannot pack a slice from %s to %s", s.Form, to)
+	}
+	b, keep := f.tokenBytes(s.Form), f.tokenBytes(to)
+	packed := *s
+	packed.Form, packed.Pieces = to, nil
+	for _, p := range s.Pieces {
+		var kv []byte
+		for at := 0; at < len(p.KV); at += b {
+			kv = append(kv, p.KV[at:at+keep]...)
+		}
+		p.KV = kv
+		p.Sum = p.Checksum()
+		packed.Pieces = append(packed.Pieces, p)
+	}
+	return &packed, nil
+}
+
 // refuse says what is wrong with the slice given for a part; empty if nothing.
 func (f *Fake) refuse(pt *part) string {
 	s := pt.slice
@@ -94,11 +124,13 @@ func (f *Fake) refuse(pt *part) string {
 		return fmt.Sprintf("it starts at %d, the segment at %d", s.Start, pt.start)
 	case s.Planes > percached.QKV:
 		return fmt.Sprintf("unknown planes %d", s.Planes)
+	case s.Form > percached.Q4:
+		return fmt.Sprintf("unknown form %d", s.Form)
 	}
 	at := 0
 	for i := range s.Pieces {
 		p := &s.Pieces[i]
-		if reason := f.refusePiece(p, s.Planes, at, len(s.Tokens)); reason != "" {
+		if reason := f.refusePiece(p, s, at); reason != "" {
 			return fmt.Sprintf("piece %d: %s", i, reason)
 		}
 		at = p.To
@@ -109,9 +141,9 @@ func (f *Fake) refuse(pt *part) string {
 	return ""
 }
 
-func (f *Fake) refusePiece(p *percached.Piece, planes percached.Planes, at, end int) string {
-	n, wantQ := p.To-p.From, 0
-	if planes == percached.QKV {
+func (f *Fake) refusePiece(p *percached.Piece, s *percached.Slice, at int) string {
+	n, wantQ, end := p.To-p.From, 0, len(s.Tokens)
+	if s.Planes == percached.QKV {
 		wantQ = n * f.opts.BytesPerToken / 2
 	}
 	switch {
@@ -119,8 +151,8 @@ func (f *Fake) refusePiece(p *percached.Piece, planes percached.Planes, at, end 
 		return fmt.Sprintf("begins at token %d, not %d", p.From, at)
 	case n <= 0 || p.To > end:
 		return fmt.Sprintf("ends at token %d of %d", p.To, end)
-	case len(p.KV) != n*f.opts.BytesPerToken:
-		return fmt.Sprintf("%d bytes of keys and values, not %d", len(p.KV), n*f.opts.BytesPerToken)
+	case len(p.KV) != n*f.tokenBytes(s.Form):
+		return fmt.Sprintf("%d bytes of keys and values, not %d", len(p.KV), n*f.tokenBytes(s.Form))
 	case len(p.Q) != wantQ:
 		return fmt.Sprintf("%d bytes of queries, not %d", len(p.Q), wantQ)
 	case p.Sum != p.Checksum():

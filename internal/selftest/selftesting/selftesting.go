@@ -7,24 +7,23 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/selftest"
-	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/llm/llmtest"
 )
 
 // measurable is a fake engine that can give wrong logits.
 type measurable struct {
-	llm.Engine
+	*llmtest.Fake
 	wrong bool // warm runs return other logits
 }
 
 func (m measurable) Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error) {
-	r, err := m.Engine.Prefill(ctx, p)
+	r, err := m.Fake.Prefill(ctx, p)
 	return m.spoil(p, r), err
 }
 
 func (m measurable) Generate(ctx context.Context, p percached.Prompt, emit func(string) error) (percached.Result, error) {
-	r, err := m.Engine.Generate(ctx, p, emit)
+	r, err := m.Fake.Generate(ctx, p, emit)
 	return m.spoil(p, r), err
 }
 

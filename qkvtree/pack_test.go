@@ -1,0 +1,189 @@
+package qkvtree_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/qkvtree"
+)
+
+// cut is a packer that keeps the beginning of each piece.
+func cut(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+	packed := *s
+	packed.Form, packed.Pieces = to, nil
+	for _, p := range s.Pieces {
+		p.KV = append([]byte(nil), p.KV[:len(p.KV)/2]...)
+		p.Sum = p.Checksum()
+		packed.Pieces = append(packed.Pieces, p)
+	}
+	return &packed, nil
+}
+
+// pack packs n times, and fails if something else than want were packed.
+func pack(t testing.TB, tree *qkvtree.Tree, pl percached.Placement, want ...string) {
+	t.Helper()
+	for _, name := range want {
+		var what string
+		freed, _, err := tree.Pack("s", "m", pl, percached.Q4, func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+			for _, n := range []string{"", "a", "b", "c"} {
+				if cmp.Equal(s.Tokens, tokensOf(n, 4)) {
+					what = n + " " + to.String()
+				}
+			}
+			return cut(s, to)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if what != name || (freed > 0) != (name != "") {
+			t.Errorf("packed %q and freed %d bytes, want %q", what, freed, name)
+		}
+	}
+}
+
+func asked(t testing.TB, tree *qkvtree.Tree, r qkvtree.Request) {
+	t.Helper()
+	if err := tree.View(r, func([]*percached.Slice, qkvtree.Match) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The slices that were used once go first, largest form first; the root stays.
+func TestPackOrder(t *testing.T) {
+	tree := openTree(t, openDB(t, t.TempDir()), options(1<<30))
+	for _, n := range []string{"a", "b", "c"} {
+		r := request("s", "m", percached.Parallel, n)
+		insert(t, tree, r, slicesOf(r, percached.KV))
+	}
+	asked(t, tree, request("s", "m", percached.Parallel, "a"))
+	pack(t, tree, percached.Parallel, "b q8", "c q8", "b q4", "c q4", "a q8", "a q4", "")
+	clean(t, tree)
+}
+
+// Under sequential placement what follows goes first.
+func TestPackOrderOfAChain(t *testing.T) {
+	tree := openTree(t, openDB(t, t.TempDir()), options(1<<30))
+	r := request("s", "m", percached.Sequential, "a", "b")
+	insert(t, tree, r, slicesOf(r, percached.KV))
+	pack(t, tree, percached.Sequential, "b q8", "a q8", "b q4", "a q4", "")
+	r = request("s", "m", percached.Sequential, "a", "c")
+	if d := cmp.Diff([]bool{false, false, false}, tree.Lacks(r)); d != "" {
+		t.Errorf("behind a packed slice nothing can be stored: %s", d)
+	}
+	clean(t, tree)
+}
+
+// Packed slices are lent as they are, also after the tree was opened again; exact requests
+// do not find them, and their slices replace them.
+func TestPackedSlices(t *testing.T) {
+	dir := t.TempDir()
+	db := openDB(t, dir)
+	tree := openTree(t, db, options(1<<30))
+	r := request("s", "m", percached.Parallel, "a", "b")
+	all := slicesOf(r, percached.KV)
+	insert(t, tree, request("s", "m", percached.Parallel, "a"), all[:2])
+	insert(t, tree, r, all)
+	before, err := tree.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack(t, tree, percached.Parallel, "a q8")
+	after, err := tree.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[percached.Form]int{percached.Exact: 2, percached.Q8: 1}
+	got := map[percached.Form]int{}
+	for f, s := range after.Forms {
+		got[f] = s.Nodes
+	}
+	if d := cmp.Diff(want, got); d != "" || before.Bytes-after.Bytes != 499 { // 500 bytes less, one more of the header
+		t.Errorf("%d bytes were freed; forms: %s", before.Bytes-after.Bytes, d)
+	}
+	packed, _ := cut(all[1], percached.Q8)
+	mixed := []*percached.Slice{all[0], packed, all[2]}
+	r.Form = percached.Q8
+	lent(t, tree, r, mixed)
+	if err := errors.Join(tree.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	tree = openTree(t, openDB(t, dir), options(1<<30))
+	if d := cmp.Diff([]bool{true, true, true}, lent(t, tree, r, mixed)); d != "" {
+		t.Error(d)
+	}
+	exact := r
+	exact.Form = percached.Exact
+	if d := cmp.Diff([]bool{true, false, true}, lent(t, tree, exact, all)); d != "" {
+		t.Error(d)
+	}
+	insert(t, tree, exact, all)
+	if d := cmp.Diff([]bool{true, true, true}, lent(t, tree, exact, all)); d != "" {
+		t.Error(d)
+	}
+	clean(t, tree)
+}
+
+// Idle work replaces only what was used again.
+func TestIdleWorkPromotesWhatIsUsed(t *testing.T) {
+	tree := openTree(t, openDB(t, t.TempDir()), options(1<<30))
+	r := request("s", "m", percached.Parallel, "a")
+	all := slicesOf(r, percached.KV)
+	insert(t, tree, r, all)
+	pack(t, tree, percached.Parallel, "a q8")
+	exact := r
+	r.Form, exact.Idle = percached.Q8, true
+	for _, want := range []bool{false, true} {
+		insert(t, tree, exact, all)
+		if got := tree.Has(exact)[1]; got != want {
+			t.Errorf("an exact slice is stored: %v, want %v", got, want)
+		}
+		asked(t, tree, r)
+	}
+	clean(t, tree)
+}
+
+// What cannot be packed stays as it is.
+func TestPackFails(t *testing.T) {
+	tree := openTree(t, openDB(t, t.TempDir()), options(1<<30))
+	r := request("s", "m", percached.Parallel, "a")
+	all := slicesOf(r, percached.KV)
+	insert(t, tree, r, all)
+	for name, p := range map[string]qkvtree.Packer{
+		"error": func(*percached.Slice, percached.Form) (*percached.Slice, error) { return nil, errors.New("no") },
+		"wrong sum": func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+			c, _ := cut(s, to)
+			c.Pieces[0].Sum++
+			return c, nil
+		},
+		"other path": func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+			c, _ := cut(s, to)
+			c.Path[0]++
+			return c, nil
+		},
+	} {
+		if _, _, err := tree.Pack("s", "m", percached.Parallel, percached.Q4, p); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	lent(t, tree, r, all)
+	clean(t, tree)
+}
+
+// A damaged packed slice is dropped like others.
+func TestDamagedPackedSlice(t *testing.T) {
+	db := openDB(t, t.TempDir())
+	tree := openTree(t, db, options(1<<30))
+	r := request("s", "m", percached.Parallel, "a")
+	all := slicesOf(r, percached.KV)
+	insert(t, tree, r, all)
+	pack(t, tree, percached.Parallel, "a q8")
+	r.Form = percached.Q8
+	spoil(t, db, 'P', "m", all[1].Path, func(b []byte) []byte { b[7] ^= 1; return b })
+	if d := cmp.Diff([]bool{true, false}, lent(t, tree, r, all)); d != "" {
+		t.Error(d)
+	}
+	clean(t, tree)
+}
