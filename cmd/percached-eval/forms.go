@@ -67,7 +67,7 @@ func (m *meter) openForms() error {
 		}
 		f := &formMeter{form: form, slices: packed, pack: time.Since(began)}
 		m.forms = append(m.forms, f)
-		if f.disk, err = selftest.StoreOnDisk(m.e.Info().Fingerprint, m.prompt.Placement, packed); err != nil {
+		if f.disk, err = selftest.StoreOnDisk(m.e.Info().Fingerprint, m.prompt.Placement, packed, m.o.encrypt); err != nil {
 			return err
 		}
 	}
