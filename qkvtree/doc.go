@@ -23,6 +23,8 @@
 // limit only its own slices are evicted, by a clock of their own, so that slices of other
 // spaces are neither evicted nor aged.
 //
+// The slices of conversations also expire; see Tree.Expire.
+//
 // Invariants:
 //
 //   - A slice exists if its header exists. The header is written last and deleted first,

@@ -302,6 +302,8 @@ type node struct {
 	pieces int
 	planes percached.Planes
 	bytes  int64  // of all its records, including keys
+	turn   bool   // of a conversation: it expires
+	made   int64  // Unix seconds; only of a turn
 	local  uint64 // priority within its space; not on disk
 	kids   int    // number of stored children
 	slot   int    // index in the heap of leaves; -1: not in it
@@ -358,7 +360,7 @@ func usedTime(used int64) time.Time {
 func newNode(g *modelGroup, h *header) *node {
 	n := &node{
 		group: g, path: h.slice.Path, above: h.parent, chunk: h.chunk, tokens: len(h.slice.Tokens),
-		pieces: len(h.sizes), planes: h.slice.Planes, slot: -1,
+		pieces: len(h.sizes), planes: h.slice.Planes, slot: -1, turn: h.turn, made: h.made,
 	}
 	n.bytes = int64(nodeSize + h.len() + nodeSize + counterSize)
 	for _, s := range h.sizes {

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/kv"
@@ -57,6 +58,8 @@ func pieceKey(group [groupSize]byte, p percached.Path, i int) []byte {
 const (
 	magic     = "PQKV"
 	version   = 1
+	withTime  = 2 // the version of a turn's header, which has a time
+	timeSize  = 8
 	macSize   = sha256.Size
 	fixedSize = 4 + 2 + 1 + 1 + 32 + 32 + 16 + 8 + 2 + 2
 	entrySize = 20
@@ -70,6 +73,8 @@ type header struct {
 	chunk     percached.ChunkID
 	space     string
 	sizes     []size
+	turn      bool  // of a conversation
+	made      int64 // Unix seconds; only of a turn
 }
 
 type size struct{ kv, q uint32 }
@@ -79,7 +84,7 @@ func (h *header) id() groupID {
 }
 
 // newHeader takes from a slice what its header stores, including checksums.
-func newHeader(g groupID, at position, s *percached.Slice) (*header, error) {
+func newHeader(g groupID, at position, s *percached.Slice, now time.Time) (*header, error) {
 	switch {
 	case len(g.space) > math.MaxUint16:
 		return nil, errors.New("the space's name is too long")
@@ -91,6 +96,9 @@ func newHeader(g groupID, at position, s *percached.Slice) (*header, error) {
 		return nil, errors.New("too many tokens")
 	}
 	h := &header{slice: *s, placement: g.placement, parent: at.parent, chunk: at.chunk, space: g.space, sizes: make([]size, len(s.Pieces))}
+	if at.turn {
+		h.turn, h.made = true, max(0, now.Unix())
+	}
 	h.slice.Pieces = make([]percached.Piece, len(s.Pieces))
 	for i := range s.Pieces {
 		p := &s.Pieces[i]
@@ -141,7 +149,11 @@ func (h *header) validate() error {
 
 func (h *header) len() int {
 	s := &h.slice
-	return fixedSize + len(h.space) + len(s.Model) + 4 + 4*len(s.Tokens) + 4 + entrySize*len(s.Pieces) + macSize
+	n := fixedSize + len(h.space) + len(s.Model) + 4 + 4*len(s.Tokens) + 4 + entrySize*len(s.Pieces) + macSize
+	if h.turn {
+		n += timeSize
+	}
+	return n
 }
 
 // encode returns the header's bytes; the MAC covers its key.
@@ -149,7 +161,11 @@ func (h *header) encode(mac, key []byte) []byte {
 	s, le := &h.slice, binary.LittleEndian
 	b := make([]byte, 0, h.len())
 	b = append(b, magic...)
-	b = le.AppendUint16(b, version)
+	if h.turn {
+		b = le.AppendUint16(b, withTime)
+	} else {
+		b = le.AppendUint16(b, version)
+	}
 	b = append(b, byte(s.Planes), byte(h.placement))
 	b = append(b, s.Path[:]...)
 	b = append(b, h.parent[:]...)
@@ -169,6 +185,9 @@ func (h *header) encode(mac, key []byte) []byte {
 			b = le.AppendUint32(b, v)
 		}
 	}
+	if h.turn {
+		b = le.AppendUint64(b, uint64(h.made))
+	}
 	return append(b, appendMAC(mac, key, b)...)
 }
 
@@ -184,9 +203,9 @@ func decode(b, mac, key []byte) (*header, error) {
 	if len(b) < len(magic)+2 || string(b[:len(magic)]) != magic {
 		return nil, errors.New("not a slice header")
 	}
-	if v := binary.LittleEndian.Uint16(b[len(magic):]); v > version {
+	if v := binary.LittleEndian.Uint16(b[len(magic):]); v > withTime {
 		return nil, ErrNewer
-	} else if v < 1 {
+	} else if v < version {
 		return nil, errors.New("invalid version 0")
 	}
 	if len(b) < fixedSize+macSize {
@@ -202,7 +221,7 @@ func decode(b, mac, key []byte) (*header, error) {
 // parse reads a header without its MAC.
 func parse(b []byte) (*header, error) {
 	r := reader{b: b[len(magic)+2:]}
-	h := &header{}
+	h := &header{turn: binary.LittleEndian.Uint16(b[len(magic):]) == withTime}
 	s := &h.slice
 	s.Planes, h.placement = percached.Planes(r.take(1)[0]), percached.Placement(r.take(1)[0])
 	copy(s.Path[:], r.take(len(s.Path)))
@@ -222,6 +241,10 @@ func parse(b []byte) (*header, error) {
 		h.sizes[i] = size{r.u32(), r.u32()}
 		s.Pieces[i].Sum = r.u32()
 	}
+	var made uint64
+	if h.turn {
+		made = binary.LittleEndian.Uint64(r.take(timeSize))
+	}
 	switch {
 	case r.short:
 		return nil, errors.New("the header is truncated")
@@ -229,10 +252,12 @@ func parse(b []byte) (*header, error) {
 		return nil, errors.New("extra bytes after the header")
 	case start > math.MaxInt32:
 		return nil, errors.New("the start is out of range")
+	case made > math.MaxInt64:
+		return nil, errors.New("the time is out of range")
 	case h.placement > percached.Parallel:
 		return nil, fmt.Errorf("unknown placement %d", h.placement)
 	}
-	s.Start = int(start)
+	s.Start, h.made = int(start), int64(made)
 	return h, h.validate()
 }
 

@@ -33,7 +33,7 @@ func TestDamage(t *testing.T) {
 	}{
 		{"header gone", 'H', func([]byte) []byte { return nil }, qkvtree.ErrMissing, "header"},
 		{"magic", 'H', flip(0), qkvtree.ErrDamaged, "not a slice header"},
-		{"newer", 'H', func(b []byte) []byte { b[4] = 2; return b }, qkvtree.ErrNewer, ""},
+		{"newer", 'H', func(b []byte) []byte { b[4] = 3; return b }, qkvtree.ErrNewer, ""},
 		{"planes", 'H', flip(6), qkvtree.ErrDamaged, "MAC"},
 		{"token", 'H', flip(130), qkvtree.ErrDamaged, "MAC"},
 		{"mac", 'H', flip(-1), qkvtree.ErrDamaged, "MAC"},
