@@ -1372,7 +1372,7 @@ type Event struct {
 	// | `evicted` | items were evicted | layer (tensors, bank), count, bytes |
 	// | `job` | a job ended | kind, end, seconds |
 	// | `upload` | an upload made progress | id, state, counts |
-	// | `forgotten` | documents were deleted | the counts of the receipt |
+	// | `forgotten` | documents were deleted, or questions and answers that were kept long enough | the counts of the receipt |
 	// | `changed` | background work changed the answer of a question that a user had asked | id of the entry |
 	// | `settings` | settings of a space or of the daemon changed | keys |
 	// | `lost` | the client was too slow | number of missed events |
@@ -1387,7 +1387,7 @@ type Event struct {
 // | `evicted` | items were evicted | layer (tensors, bank), count, bytes |
 // | `job` | a job ended | kind, end, seconds |
 // | `upload` | an upload made progress | id, state, counts |
-// | `forgotten` | documents were deleted | the counts of the receipt |
+// | `forgotten` | documents were deleted, or questions and answers that were kept long enough | the counts of the receipt |
 // | `changed` | background work changed the answer of a question that a user had asked | id of the entry |
 // | `settings` | settings of a space or of the daemon changed | keys |
 // | `lost` | the client was too slow | number of missed events |
@@ -2407,6 +2407,9 @@ type Settings struct {
 	// K Number of chunks in a prompt, 1 to 64.
 	K *int `json:"k,omitempty"`
 
+	// KeepDays Days after which questions, answers and conversations that nobody used since are deleted. 0: never.
+	KeepDays *int `json:"keep_days,omitempty"`
+
 	// MaxWrong Maximum share (0-1) of wrong answers among those served for a question in other words. 0:
 	// serve only exact repeats and questions that clearly mean the same.
 	MaxWrong *float64 `json:"max_wrong,omitempty"`
@@ -2454,6 +2457,7 @@ type SettingsChange struct {
 	Drafts      *bool           `json:"drafts,omitempty"`
 	Guard       *bool           `json:"guard,omitempty"`
 	K           *int            `json:"k,omitempty"`
+	KeepDays    *int            `json:"keep_days,omitempty"`
 	MaxWrong    *float64        `json:"max_wrong,omitempty"`
 	Order       *Order          `json:"order,omitempty"`
 	Placement   *Placement      `json:"placement,omitempty"`

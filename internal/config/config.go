@@ -40,6 +40,7 @@ type Config struct {
 	MaxTokens     int
 	Memory        bool          // find facts about the user and use them where needed
 	Trajectories  bool          // the history keeps answers and decisions too
+	Keep          time.Duration // of questions and answers; 0: for ever
 	MaxWaiting    int           // questions that the model works on or that wait for it
 	Restarts      int           // of a failed model within RestartPeriod
 	RestartPeriod time.Duration // to which Restarts belongs
@@ -147,6 +148,8 @@ func (c Config) Validate() error {
 	bad(c.GPULayers < -1, "gpu-layers", "%d is less than -1", c.GPULayers)
 	bad(c.Context < 1 || c.Context > 1<<24, "context", "%d is not between 1 and %d", c.Context, 1<<24)
 	bad(c.MaxTokens < 1, "max-tokens", "%d is not positive", c.MaxTokens)
+	bad(c.Keep < 0, "keep", "%v is negative; 0 keeps questions and answers for ever", c.Keep)
+	bad(c.Keep > 0 && c.Keep < time.Hour, "keep", "%v is less than 1h", c.Keep)
 	bad(c.ChunkWords < 20 || c.ChunkWords > 400, "chunk-words", "%d is not between 20 and 400", c.ChunkWords)
 	bad(!IsKVType(c.KV), "kv", "%q is neither f16, q8_0 nor q4_0", c.KV)
 	var p percached.Placement

@@ -74,6 +74,10 @@ func Groups() []Group {
 				Name: "trajectories", Live: true, About: "Keep the answer, the decision about facts and the user's verdict of each question in the history, for percached history export",
 				Of: func(c *Config) Value { return boolean(&c.Trajectories) },
 			},
+			{
+				Name: "keep", Live: true, Flag: true, About: "Time after which the daemon deletes questions, answers and conversations that nobody used since, such as 90d; 0s: never",
+				Of: func(c *Config) Value { return duration(&c.Keep) },
+			},
 		}},
 		{"Idle work", []Key{
 			{Name: "idle-after", Live: true, About: "Time without questions before idle work starts", Of: func(c *Config) Value { return duration(&c.Idle.After) }},

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached"
@@ -65,6 +66,7 @@ type Node struct {
 	Likeness         *likeness.Model // compares questions, for this embedder
 	gate             *llamacpp.Gate  // shared by the engine and the embedder
 	closers          []func() error  // in order of opening
+	keep             atomic.Int64    // how long what users asked is kept, in ns; 0: for ever
 }
 
 // Dependencies replace parts that Open would make itself. The zero value replaces none.
@@ -247,6 +249,7 @@ func (n *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error
 	if err != nil { // some values depend on the model
 		return cmdline.Misused(err)
 	}
+	n.keep.Store(int64(c.Keep))
 	watch := &idle.Watch{}
 	n.Asker, err = answer.New(answer.Parts{
 		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Likeness: n.Likeness, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,

@@ -8,6 +8,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
+	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/models"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
@@ -111,7 +112,9 @@ type Observers struct {
 	Checked           func(space string, right bool)
 	Changed           func(space string, entry qabank.ID) // idle work changed a user's answer
 	Stopped           func()
-	Restarted         func() // the model failed and was loaded again
+	Restarted         func()                               // the model failed and was loaded again
+	Expired           func(slices int)                     // of conversations
+	Outlived          func(space string, r ingest.Receipt) // deleted because it was kept long enough
 }
 
 // observeDamage observes lost records of one layer.

@@ -93,6 +93,10 @@ func (n *Node) Reconfigure(from, to config.Config) error {
 			}
 			return n.Tree.SetLimit(c.TensorLimit)
 		},
+		func(c config.Config) error {
+			n.keep.Store(int64(c.Keep))
+			return nil
+		},
 	}
 	for i, step := range steps {
 		err := step(to)

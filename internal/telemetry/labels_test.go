@@ -67,6 +67,7 @@ func TestHostileWords(t *testing.T) {
 		m.Job("decode", w, time.Second, 1, 1, 1)
 		m.Stored(w, 1, 1)
 		m.Evicted(w, 1, 1)
+		m.Expired(w, 1)
 		m.Damaged(w)
 		m.Upload(w)
 	}
@@ -127,6 +128,7 @@ func TestHostileWords(t *testing.T) {
 		`percached_layer_evicted_bytes_total{layer="other"}`:                           n,
 		`percached_layer_damaged_total{layer="other"}`:                                 n,
 		`percached_uploads_total{state="other"}`:                                       n,
+		`percached_expired_total{what="other"}`:                                        n,
 		`percached_queue_jobs{kind="other"}`:                                           2 * n,
 		`percached_ledger_spent_seconds{kind="other"}`:                                 3 * n,
 		`percached_ledger_saved_seconds{kind="other"}`:                                 4 * n,

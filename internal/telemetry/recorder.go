@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/scheduler"
@@ -96,6 +97,19 @@ func (r *Recorder) Bank() qabank.Observer {
 			r.publish(api.EventEvicted, "", map[string]any{"layer": "bank", "count": entries, "bytes": bytes})
 		},
 	}
+}
+
+// Outlived observes what was deleted because it was kept long enough.
+func (r *Recorder) Outlived(space string, gone ingest.Receipt) {
+	for what, n := range map[string]int{
+		"questions": gone.History, "answers": gone.Entries, "turns": gone.Turns, "predictions": gone.Predicted, "slices": gone.Slices,
+	} {
+		r.Metrics.Expired(what, n)
+	}
+	r.publish(api.EventForgotten, space, map[string]any{
+		"documents": 0, "chunks": 0, "slices": gone.Slices, "slice_bytes": gone.Bytes, "entries": gone.Entries,
+		"history": gone.History, "summaries": 0, "predictions": gone.Predicted, "turns": gone.Turns, "cleaned_up": false,
+	})
 }
 
 // Scheduler observes idle work.

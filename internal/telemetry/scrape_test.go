@@ -59,6 +59,7 @@ func TestScrape(t *testing.T) {
 		`percached_layer_evicted_total{layer="bank"}`:                                2,
 		`percached_layer_evicted_bytes_total{layer="bank"}`:                          20,
 		`percached_layer_damaged_total{layer="knowledge"}`:                           1,
+		`percached_expired_total{what="turns"}`:                                      4,
 		`percached_documents_forgotten_total`:                                        7,
 		`percached_uploads_total{state="done"}`:                                      1,
 		`percached_engine_restarts_total`:                                            1,

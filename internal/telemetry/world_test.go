@@ -164,6 +164,7 @@ func busy(m *Metrics) {
 	m.Evicted("bank", 2, 20)
 	m.Damaged("knowledge")
 	m.Forgotten(7)
+	m.Expired("turns", 4)
 	m.Upload("done")
 	m.EngineRestarted()
 	m.Completed(40, 30, 20, 10)
