@@ -62,6 +62,14 @@ func (f *fact[T]) clearSystem() {
 	}
 }
 
+// forget removes a value that nobody has reported for long. Otherwise an app that stopped
+// reporting would stop idle work for ever.
+func (f *fact[T]) forget(now time.Time, r Rules) {
+	if f.known && now.Sub(f.at) > r.ForgetAfter {
+		*f = fact[T]{}
+	}
+}
+
 // clampToNow sets a future time to now.
 func (f *fact[T]) clampToNow(now time.Time) {
 	if f.known && f.at.After(now) {
@@ -90,10 +98,10 @@ func (f *fact[T]) copyTo(value **T, at *time.Time) {
 }
 
 // reasons lists the device's reasons against idle work. Idle work needs power (charging,
-// or a battery above the minimum) and a temperature below the maximum. A stale value
-// forbids idle work unless another value decides: a fresh battery level above the minimum
-// is enough, and so is fresh charging at any level. A machine that reports nothing counts
-// as powered and cool.
+// or a battery above the minimum if the rules allow one) and a temperature below the
+// maximum. A stale value forbids idle work unless another value decides: fresh charging is
+// enough. A machine with a battery that does not say whether it charges counts as running
+// on it; one that reports nothing, and has no battery, counts as powered and cool.
 func (s *sensor) reasons(now time.Time) []Reason {
 	s.clampToNow(now)
 	r := s.rules
@@ -108,7 +116,12 @@ func (s *sensor) reasons(now time.Time) []Reason {
 		}
 		if stale == nil {
 			text := "the device is not charging, and its battery level is unknown"
-			if s.battery.known {
+			switch {
+			case r.ChargingOnly && s.charging.known:
+				text = "the device runs on its battery, and idle work waits until it is charging"
+			case r.ChargingOnly:
+				text = "the device has a battery and does not say whether it is charging, and idle work waits until it is"
+			case s.battery.known:
 				text = fmt.Sprintf("the battery is at %.0f %%, below the minimum of %.0f %%, and not known to be charging", 100*s.battery.value, 100*r.MinBattery)
 			}
 			reasons = append(reasons, Reason{Code: ReasonBattery, Text: text})
@@ -132,16 +145,33 @@ func (s *sensor) reasons(now time.Time) []Reason {
 // level of zero is always met.
 func (s *sensor) powered(now time.Time) bool {
 	switch r := s.rules; {
-	case !s.charging.known && !s.battery.known:
+	case !s.hasBattery && !s.charging.known && !s.battery.known:
 		return true
 	case s.charging.fresh(now, r) && s.charging.value:
 		return true
+	case r.ChargingOnly:
+		return false
 	case s.battery.fresh(now, r) && s.battery.value >= r.MinBattery:
 		return true
-	case s.charging.fresh(now, r) && !s.battery.known:
+	case !s.battery.known && (s.charging.fresh(now, r) || !s.charging.known):
 		return r.MinBattery == 0
 	}
 	return false
+}
+
+// BatteryPolicy says whether this machine's idle work waits for it to be charging, and why.
+func (s *Scheduler) BatteryPolicy() (on bool, why string) {
+	s.envLock.Lock()
+	defer s.envLock.Unlock()
+	s.sensor.refresh(s.o.Now())
+	switch r := s.sensor.rules; {
+	case !s.sensor.hasBattery && !s.sensor.charging.known && !s.sensor.battery.known:
+		return false, "no battery is known"
+	case r.ChargingOnly:
+		return true, "idle work runs only while charging (charging-only)"
+	default:
+		return false, fmt.Sprintf("on its battery idle work runs down to %.0f %% (min-battery)", 100*r.MinBattery)
+	}
 }
 
 // energy adds up the processors' energy counters. If the system has none or denies

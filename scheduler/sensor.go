@@ -18,6 +18,8 @@ type sensor struct {
 	last   time.Time // last read of the system
 	ever   bool
 	energy energy
+	// hasBattery: the system has a battery of its own, whatever that reports.
+	hasBattery bool
 
 	charging             fact[bool]
 	battery, temperature fact[float64]
@@ -70,11 +72,14 @@ func (s *sensor) known(now time.Time) Device {
 }
 
 // clampToNow changes future times to now: a clock was ahead, or ours was set back.
-// Otherwise such a state would never become stale or be replaced.
+// Otherwise such a state would never become stale or be replaced. It forgets old ones.
 func (s *sensor) clampToNow(now time.Time) {
 	s.charging.clampToNow(now)
 	s.battery.clampToNow(now)
 	s.temperature.clampToNow(now)
+	s.charging.forget(now, s.rules)
+	s.battery.forget(now, s.rules)
+	s.temperature.forget(now, s.rules)
 }
 
 // joules is the energy that the processors used since newSensor, if the system reports
@@ -94,6 +99,7 @@ func (s *sensor) readPower(now time.Time) {
 		return
 	}
 	var batteries int
+	s.hasBattery = false
 	var charging, told bool
 	level := 2.0 // above full: no battery
 	for _, name := range names {
@@ -104,6 +110,7 @@ func (s *sensor) readPower(now time.Time) {
 		switch kind := get("type"); {
 		case kind == "Battery" || kind == "UPS":
 			batteries++
+			s.hasBattery = s.hasBattery || kind == "Battery"
 			if percent, ok := number(get("capacity"), 0, 100); ok {
 				level = min(level, percent/100)
 			}

@@ -91,6 +91,7 @@ func (b broken) Open(name string) (fs.File, error) {
 // An unreadable file lets the known value become stale; a missing sensor removes it.
 func TestSensorsThatFail(t *testing.T) {
 	r := Default().Device
+	r.ChargingOnly = false
 	files := map[string]string{"power_supply/BAT0": "type=Battery,status=Discharging,capacity=80", "thermal/thermal_zone0": "temp=40000"}
 	before := device(new(false), new(0.8), new(40.0), noon())
 	for name, tt := range map[string]struct {

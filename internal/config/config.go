@@ -55,6 +55,7 @@ type Idle struct {
 	Zone       *time.Location
 	Compute    time.Duration // budget of a window
 	Questions  int           // budget of a window
+	Charging   bool          // only while a device with a battery is charging
 	MinBattery float64
 	Prediction string
 	Stride     int     // questions predicted at a time
@@ -107,7 +108,7 @@ func Default() Config {
 		BankLimit: 100 << 20, History: 1000, ChunkWords: 100, Fusion: "weighted", Order: "relevance", K: 3, Threshold: -1, Guard: true,
 		MaxWrong: 0.01, MaxTokens: 256, Memory: true, MaxWaiting: 64, Restarts: 3, RestartPeriod: 10 * time.Minute,
 		Idle: Idle{
-			After: 30 * time.Second, Zone: time.Local, Compute: time.Hour, Questions: 500, MinBattery: 0.4, Prediction: "both",
+			After: 30 * time.Second, Zone: time.Local, Compute: time.Hour, Questions: 500, Charging: true, MinBattery: 0.4, Prediction: "both",
 			Stride: 5, Cutoff: -1, Adaptive: true, Conversion: true, Quiet: 2 * time.Minute, Floor: 0.3,
 			PayHorizon: 14 * 24 * time.Hour, PayTrial: 2 * time.Minute, PayWorth: 10,
 		},

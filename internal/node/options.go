@@ -33,7 +33,8 @@ func IdleConfig(c config.Config) idle.Config {
 	r.Prediction, r.Stride, r.Adaptive, r.Conversion, r.Floor = percached.Prediction(in.Prediction), in.Stride, in.Adaptive, in.Conversion, in.Floor
 	r.QuietDocuments, r.QuietQuestions = in.Quiet, in.Quiet
 	p := &r.Policy
-	p.IdleAfter, p.Zone, p.Budget.Compute, p.Budget.Questions, p.Device.MinBattery = in.After, in.Zone, in.Compute, in.Questions, in.MinBattery
+	p.IdleAfter, p.Zone, p.Budget.Compute, p.Budget.Questions = in.After, in.Zone, in.Compute, in.Questions
+	p.Device.ChargingOnly, p.Device.MinBattery = in.Charging, in.MinBattery
 	p.Windows = nil
 	for _, w := range in.Windows {
 		p.Windows = append(p.Windows, scheduler.Window(w))
