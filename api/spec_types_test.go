@@ -100,7 +100,7 @@ func wires() []wire {
 		gives("Ready", reflect.TypeFor[Ready]()), gives("About", reflect.TypeFor[About]()),
 		gives("Status", reflect.TypeFor[Status]()), gives("StatusQuestions", reflect.TypeFor[StatusQuestions]()),
 		gives("StatusStored", reflect.TypeFor[StatusStored]()), gives("StatusWaiting", reflect.TypeFor[StatusWaiting]()),
-		gives("StatusIdle", reflect.TypeFor[StatusIdle]()), gives("StatusPlacement", reflect.TypeFor[StatusPlacement]()),
+		gives("StatusIdle", reflect.TypeFor[StatusIdle]()), gives("StatusEnergy", reflect.TypeFor[StatusEnergy]()), gives("StatusPlacement", reflect.TypeFor[StatusPlacement]()),
 		gives("AboutModel", reflect.TypeFor[AboutModel]()), gives("ModelShape", reflect.TypeFor[ModelShape]()), gives("AboutEmbedder", reflect.TypeFor[AboutEmbedder]()),
 		gives("Config", reflect.TypeFor[Config]()), gives("Setting", reflect.TypeFor[Setting]()),
 		loose("ConfigChange", reflect.TypeFor[ConfigChange]()), gives("Event", reflect.TypeFor[Event]()),

@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"io/fs"
-	"path"
 	"strings"
 	"time"
 
@@ -171,52 +169,5 @@ func (s *Scheduler) BatteryPolicy() (on bool, why string) {
 		return true, "idle work runs only while charging (charging-only)"
 	default:
 		return false, fmt.Sprintf("on its battery idle work runs down to %.0f %% (min-battery)", 100*r.MinBattery)
-	}
-}
-
-// energy adds up the processors' energy counters. If the system has none or denies
-// access, the total stays zero.
-type energy struct {
-	last  map[string]float64 // µJ by zone
-	total float64            // J
-}
-
-// sample adds the counters' increase since the last read. A counter wraps at its range. A
-// counter that is new adds nothing.
-func (e *energy) sample(sys fs.FS) {
-	const (
-		dir  = "class/powercap"
-		most = 1e15 // µJ, above any real counter
-	)
-	names, ok := list(sys, dir)
-	if !ok {
-		return
-	}
-	for _, name := range names {
-		// Zones below this one, like intel-rapl:0:0, are part of it; psys is the whole
-		// machine including the processors.
-		id, found := strings.CutPrefix(name, "intel-rapl:")
-		if !found || strings.Contains(id, ":") || value(sys, path.Join(dir, name, "name")) == "psys" {
-			continue
-		}
-		is, ok := number(value(sys, path.Join(dir, name, "energy_uj")), 0, most)
-		if !ok {
-			continue
-		}
-		was, seen := e.last[name]
-		if e.last == nil {
-			e.last = map[string]float64{}
-		}
-		e.last[name] = is
-		switch {
-		case !seen:
-		case is >= was:
-			e.total += (is - was) / 1e6
-		default:
-			// Without a range, a wrapped counter looks like a reset one.
-			if top, ok := number(value(sys, path.Join(dir, name, "max_energy_range_uj")), 0, most); ok && was <= top {
-				e.total += (top - was + is) / 1e6
-			}
-		}
 	}
 }

@@ -66,7 +66,7 @@ func TestForbids(t *testing.T) {
 			if tt.rules != nil {
 				tt.rules(&r)
 			}
-			s := newSensor(nil, r)
+			s := newSensor(nil, r, noon)
 			for _, d := range tt.post {
 				if err := s.post(d); err != nil {
 					t.Fatal(err)
@@ -83,7 +83,7 @@ func TestForbids(t *testing.T) {
 // A state with a future time ages from when it was first read, and a later one replaces
 // it.
 func TestFuture(t *testing.T) {
-	s := newSensor(nil, Default().Device)
+	s := newSensor(nil, Default().Device, noon)
 	if err := s.post(device(new(true), nil, nil, noon().Add(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestUnknownCountsAsBattery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := Default().Device
 			r.ChargingOnly, r.MinBattery = tt.only, tt.floor
-			s := newSensor(tree(tt.files), r)
+			s := newSensor(tree(tt.files), r, noon)
 			s.refresh(noon())
 			if d := cmp.Diff(tt.want, codes(s.reasons(noon()))); d != "" {
 				t.Error(d)
@@ -134,7 +134,7 @@ func TestUnknownCountsAsBattery(t *testing.T) {
 // The newest of posted and system values wins.
 func TestPostAgainstSystem(t *testing.T) {
 	sys := tree(map[string]string{"power_supply/BAT0": "type=Battery,status=Discharging,capacity=20"})
-	s := newSensor(sys, Default().Device)
+	s := newSensor(sys, Default().Device, noon)
 	low := []string{ReasonBattery}
 	check := func(when string, at time.Time, want []string) {
 		t.Helper()
@@ -161,7 +161,7 @@ func TestPostAgainstSystem(t *testing.T) {
 
 // known returns a copy.
 func TestKnownIsACopy(t *testing.T) {
-	s := newSensor(nil, Default().Device)
+	s := newSensor(nil, Default().Device, noon)
 	level := 0.9
 	if err := s.post(device(new(true), &level, nil, noon())); err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestPostRefuses(t *testing.T) {
 		"half good":     device(new(true), new(2.0), nil, noon()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSensor(nil, Default().Device)
+			s := newSensor(nil, Default().Device, noon)
 			if err := s.post(d); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("answered with %v", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ type sensor struct {
 	rules  Rules
 	last   time.Time // last read of the system
 	ever   bool
-	energy energy
+	energy *meter
 	// hasBattery: the system has a battery of its own, whatever that reports.
 	hasBattery bool
 
@@ -25,9 +26,9 @@ type sensor struct {
 	battery, temperature fact[float64]
 }
 
-func newSensor(sys fs.FS, r Rules) *sensor {
-	s := &sensor{sys: sys, rules: r}
-	s.energy.sample(sys)
+func newSensor(sys fs.FS, r Rules, now func() time.Time) *sensor {
+	s := &sensor{sys: sys, rules: r, energy: &meter{sys: sys, now: now, power: math.NaN()}}
+	s.energy.sample()
 	return s
 }
 
@@ -41,7 +42,7 @@ func (s *sensor) refresh(now time.Time) {
 	s.last, s.ever = now.Round(0), true
 	s.readPower(now)
 	s.readHeat(now)
-	s.energy.sample(s.sys)
+	s.energy.sample()
 }
 
 // post records a posted state. Values that it leaves out stay unchanged.
@@ -80,13 +81,6 @@ func (s *sensor) clampToNow(now time.Time) {
 	s.charging.forget(now, s.rules)
 	s.battery.forget(now, s.rules)
 	s.temperature.forget(now, s.rules)
-}
-
-// joules is the energy that the processors used since newSensor, if the system reports
-// it.
-func (s *sensor) joules() float64 {
-	s.energy.sample(s.sys)
-	return s.energy.total
 }
 
 // readPower reads the power supplies. The emptiest of several batteries counts; a

@@ -431,6 +431,13 @@ const (
 	SpanInQuote SpanIn = "quote"
 )
 
+// Defines values for StatusEnergySource.
+const (
+	StatusEnergySourceBattery   StatusEnergySource = "battery"
+	StatusEnergySourceProcessor StatusEnergySource = "processor"
+	StatusEnergySourceUnknown   StatusEnergySource = "unknown"
+)
+
 // Defines values for StatusPlacementFrom.
 const (
 	StatusPlacementFromConfiguration StatusPlacementFrom = "configuration"
@@ -2570,6 +2577,11 @@ type Stage struct {
 
 // Status The status of percached.
 type Status struct {
+	// Energy Energy as the device measures it: of all its processors, or of the whole device while it
+	// runs on its battery. It includes what other programs used meanwhile. Questions and idle work
+	// that run at the same time share it evenly. Absent figures are unknown.
+	Energy StatusEnergy `json:"energy"`
+
 	// Idle Background work.
 	Idle StatusIdle `json:"idle"`
 
@@ -2588,6 +2600,36 @@ type Status struct {
 	// Waiting Pending work.
 	Waiting StatusWaiting `json:"waiting"`
 }
+
+// StatusEnergy Energy as the device measures it: of all its processors, or of the whole device while it
+// runs on its battery. It includes what other programs used meanwhile. Questions and idle work
+// that run at the same time share it evenly. Absent figures are unknown.
+type StatusEnergy struct {
+	// IdleJoules Energy of idle work in the last 30 days.
+	IdleJoules *float64 `json:"idle_joules,omitempty"`
+
+	// IdleJoulesToday Energy of idle work since midnight.
+	IdleJoulesToday *float64 `json:"idle_joules_today,omitempty"`
+
+	// IdleSeconds The time of that idle work whose energy is known.
+	IdleSeconds *float64 `json:"idle_seconds,omitempty"`
+
+	// QuestionJoules Mean energy of a question since the start.
+	QuestionJoules *float64 `json:"question_joules,omitempty"`
+
+	// Questions Questions since the start whose energy is known.
+	Questions int `json:"questions"`
+
+	// SavedJoules Estimate: the waiting time saved in the last 30 days, at the power of questions.
+	SavedJoules *float64           `json:"saved_joules,omitempty"`
+	Source      StatusEnergySource `json:"source"`
+
+	// Why Where the figures come from, or why there are none.
+	Why string `json:"why"`
+}
+
+// StatusEnergySource defines model for StatusEnergy.Source.
+type StatusEnergySource string
 
 // StatusIdle Background work.
 type StatusIdle struct {

@@ -21,6 +21,7 @@ type Metrics struct {
 	typed    completions
 
 	forgotten, restarts, cancelled, dropped prometheus.Counter
+	measured, joules                        prometheus.Counter
 
 	watcher *watcher
 }
@@ -38,6 +39,8 @@ func newIn(r *prometheus.Registry) *Metrics {
 	expired := to.counters("percached_expired_total", "What was deleted because of its age.", "what")
 	m.expired = forLabels(expiring, func(w string) prometheus.Counter { return expired.WithLabelValues(w) })
 	m.forgotten = to.counter("percached_documents_forgotten_total", "Deleted documents.")
+	m.measured = to.counter("percached_questions_measured_total", "Questions whose energy is known.")
+	m.joules = to.counter("percached_question_joules_total", "Energy of the questions whose energy is known.")
 	m.restarts = to.counter("percached_engine_restarts_total", "Restarts of the engine.")
 	m.cancelled = to.counter("percached_engine_cancelled_total", "Computations stopped because the client disconnected.")
 	m.dropped = to.counter("percached_http_connections_dropped_total", "Idle connections closed to make room for others.")

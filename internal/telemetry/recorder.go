@@ -116,8 +116,12 @@ func (r *Recorder) Outlived(space string, gone ingest.Receipt) {
 func (r *Recorder) Scheduler() scheduler.Observer {
 	return scheduler.Observer{
 		Damaged: func(err error) { r.Damaged("scheduler", err) },
+		Request: r.Metrics.RequestEnergy,
 		Ended: func(st scheduler.Step) {
 			d := st.Done
+			if st.Joules != nil {
+				r.Metrics.JobEnergy(string(st.Job.Kind), *st.Joules)
+			}
 			r.Metrics.Job(string(st.Job.Kind), string(st.End), st.Took, d.Computed, d.Generated, d.Written)
 			r.publish(api.EventJob, st.Job.Space, map[string]any{
 				"id": st.Job.ID(), "kind": st.Job.Kind, "subject": r.IDs.Subject(*st.Job), "end": st.End, "seconds": st.Took.Seconds(), "computed_tokens": d.Computed,

@@ -160,6 +160,8 @@ func busy(m *Metrics) {
 	m.GateChecked(false)
 	m.AnswerFailed("not found")
 	m.Job("decode", "done", 2*time.Second, 100, 50, 4096)
+	m.JobEnergy("decode", 25)
+	m.RequestEnergy(2.5)
 	m.Stored("tensors", 3, 300)
 	m.Evicted("bank", 2, 20)
 	m.Damaged("knowledge")
