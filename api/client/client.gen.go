@@ -506,11 +506,14 @@ type Account struct {
 	GeneratedTokens int `json:"generated_tokens"`
 	Jobs            int `json:"jobs"`
 
-	// Joules Energy of the whole machine, if it is measured.
+	// Joules Energy of the measured seconds; see the status. 0 if none was measured.
 	Joules float64 `json:"joules"`
 
 	// Kind The task of a job; the most useful first.
 	Kind JobKind `json:"kind"`
+
+	// MeasuredSeconds Compute time whose energy is known.
+	MeasuredSeconds float64 `json:"measured_seconds"`
 
 	// Preempted Attempts that a question interrupted.
 	Preempted int `json:"preempted"`
