@@ -136,6 +136,10 @@ type Settings struct {
 	// service's limit.
 	TensorLimit *int64 `json:"tensor_limit,omitempty"`
 
+	// KeepDays is after how many days questions and answers that nobody used since are
+	// deleted; 0: never.
+	KeepDays *int `json:"keep_days,omitempty"`
+
 	// Idle work.
 	Prediction *Prediction `json:"prediction,omitempty"`
 	Stride     *int        `json:"stride,omitempty"`     // questions predicted in one round

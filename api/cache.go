@@ -60,6 +60,7 @@ type Slice struct {
 	Tokens    int                 `json:"tokens"`
 	Bytes     int64               `json:"bytes"`
 	Planes    percached.Planes    `json:"planes"`
+	Form      string              `json:"form,omitempty"` // of packed tensors
 	Hits      uint64              `json:"hits"`
 	Used      time.Time           `json:"used,omitzero"`
 }

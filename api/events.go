@@ -70,7 +70,7 @@ const (
 	EventEvicted   = "evicted"   // items were evicted: layer (tensors, bank), count, bytes
 	EventJob       = "job"       // a job ended: id, kind, subject, end, seconds, tokens computed and generated, bytes written, questions
 	EventUpload    = "upload"    // an upload made progress: id, state, counts
-	EventForgotten = "forgotten" // documents were deleted: the receipt's counts
+	EventForgotten = "forgotten" // documents were deleted, or what was kept long enough: the receipt's counts
 	EventChanged   = "changed"   // idle work changed the answer of a question that a user had asked: entry
 	EventSettings  = "settings"  // settings of a space or of the daemon changed: keys
 	EventLost      = "lost"      // events are not kept any more: how many the subscriber missed, if known

@@ -139,6 +139,7 @@ type Account struct {
 	Generated int     `json:"generated_tokens"`
 	Written   int64   `json:"bytes_written"`
 	Joules    float64 `json:"joules"`
+	Measured  float64 `json:"measured_seconds"` // whose joules are known
 	Earned    float64 `json:"earned_seconds"`
 	Uses      int     `json:"uses"`
 }

@@ -102,6 +102,7 @@ func wires() []wire {
 		gives("StatusStored", reflect.TypeFor[StatusStored]()), gives("StatusWaiting", reflect.TypeFor[StatusWaiting]()),
 		gives("StatusIdle", reflect.TypeFor[StatusIdle]()), gives("StatusPlacement", reflect.TypeFor[StatusPlacement]()), gives("StatusForm", reflect.TypeFor[StatusForm]()),
 		gives("StatusBudget", reflect.TypeFor[StatusBudget]()), gives("BudgetMemory", reflect.TypeFor[BudgetMemory]()), gives("BudgetDisk", reflect.TypeFor[BudgetDisk]()),
+		gives("StatusEnergy", reflect.TypeFor[StatusEnergy]()),
 		gives("AboutModel", reflect.TypeFor[AboutModel]()), gives("ModelShape", reflect.TypeFor[ModelShape]()), gives("AboutEmbedder", reflect.TypeFor[AboutEmbedder]()),
 		gives("Config", reflect.TypeFor[Config]()), gives("Setting", reflect.TypeFor[Setting]()),
 		loose("ConfigChange", reflect.TypeFor[ConfigChange]()), gives("Event", reflect.TypeFor[Event]()),

@@ -13,6 +13,7 @@ type Status struct {
 	Stored     StatusStored      `json:"stored"`
 	Waiting    StatusWaiting     `json:"waiting"`
 	Idle       StatusIdle        `json:"idle"`
+	Energy     StatusEnergy      `json:"energy"`
 	Placements []StatusPlacement `json:"placements"`
 	Budget     StatusBudget      `json:"budget"`
 }
@@ -46,6 +47,23 @@ type BudgetDisk struct {
 	LimitBytes   int64  `json:"limit_bytes"`
 	From         string `json:"from"`
 	Why          string `json:"why"`
+}
+
+// StatusEnergy is the energy of percached's work, as far as the device says it. A figure
+// that is not known is left out.
+type StatusEnergy struct {
+	Source string `json:"source"` // processor, battery, unknown
+	Why    string `json:"why"`
+	// IdleJoules is what idle work used in the last 30 days, in IdleSeconds of it whose
+	// energy is known. IdleJoulesToday is since midnight.
+	IdleJoules      *float64 `json:"idle_joules,omitempty"`
+	IdleSeconds     *float64 `json:"idle_seconds,omitempty"`
+	IdleJoulesToday *float64 `json:"idle_joules_today,omitempty"`
+	// SavedJoules is the waiting time that idle work saved, at the power of the questions.
+	SavedJoules *float64 `json:"saved_joules,omitempty"`
+	// QuestionJoules is the mean of Questions whose energy is known, since the start.
+	QuestionJoules *float64 `json:"question_joules,omitempty"`
+	Questions      int      `json:"questions"`
 }
 
 // StatusQuestions counts questions and the work that was saved.

@@ -2,6 +2,7 @@ package predictor
 
 import (
 	"slices"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -43,6 +44,35 @@ func (p *Predictor) ForgetHistory(space string) (int, error) {
 		guess: func(g *storedPrediction) bool { return g.from == History },
 	})
 	return n, fault.Wrap("predictor.ForgetHistory", err)
+}
+
+// OlderHistory counts the predictions of a space that came from the history and were made
+// before a time.
+func (p *Predictor) OlderHistory(space string, before time.Time) (n int) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if s := p.states[kv.NewSpaceID(space)]; s != nil {
+		for _, g := range s.predictions {
+			if g.fromHistoryBefore(before) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// ExpireHistory deletes what OlderHistory counts.
+func (p *Predictor) ExpireHistory(space string, before time.Time) (int, error) {
+	_, n, err := p.remove(space, removal{
+		work:  func(*task) bool { return false },
+		part:  func(*part) bool { return false },
+		guess: func(g *storedPrediction) bool { return g.fromHistoryBefore(before) },
+	})
+	return n, fault.Wrap("predictor.ExpireHistory", err)
+}
+
+func (g *storedPrediction) fromHistoryBefore(t time.Time) bool {
+	return g.from == History && g.made.Before(t)
 }
 
 // DropSpace deletes everything about a space, including its counts.

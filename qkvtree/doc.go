@@ -26,6 +26,8 @@
 // Pack makes the least valuable slices smaller, at the cost of exactness, so that fewer are
 // evicted. A request says which forms serve it; exact slices replace packed ones.
 //
+// The slices of conversations also expire; see Tree.Expire.
+//
 // Invariants:
 //
 //   - A slice exists if its header exists. The header is written last and deleted first,

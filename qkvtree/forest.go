@@ -303,6 +303,8 @@ type node struct {
 	planes percached.Planes
 	form   percached.Form
 	bytes  int64  // of all its records, including keys
+	turn   bool   // of a conversation: it expires
+	made   int64  // Unix seconds; only of a turn
 	local  uint64 // priority within its space; not on disk
 	kids   int    // number of stored children
 	slot   int    // index in the heap of leaves; -1: not in it
@@ -360,7 +362,7 @@ func usedTime(used int64) time.Time {
 func newNode(g *modelGroup, h *header) *node {
 	n := &node{
 		group: g, path: h.slice.Path, above: h.parent, chunk: h.chunk, tokens: len(h.slice.Tokens),
-		pieces: len(h.sizes), planes: h.slice.Planes, form: h.slice.Form, bytes: h.recordBytes(), slot: -1,
+		pieces: len(h.sizes), planes: h.slice.Planes, form: h.slice.Form, bytes: h.recordBytes(), slot: -1, turn: h.turn, made: h.made,
 	}
 	return n
 }

@@ -3,6 +3,7 @@ package qkvtree
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,10 +14,10 @@ var mac, at = []byte("0123456789abcdef"), []byte("H-some-key")
 
 var tokens = []int32{5, -1, 7}
 
-// sample is the header of the example as a chunk of a space.
-func sample(planes percached.Planes) (*header, error) {
-	at := position{path: percached.Path{1, 2}.Child(tokens), parent: percached.Path{1, 2}, chunk: percached.ChunkID{7}, tokens: tokens}
-	return newHeader(groupID{space: "mails", model: "m", placement: percached.Parallel}, at, example(planes))
+// sample is the header of the example as a chunk or a turn of a space.
+func sample(planes percached.Planes, turn bool) (*header, error) {
+	at := position{path: percached.Path{1, 2}.Child(tokens), parent: percached.Path{1, 2}, chunk: percached.ChunkID{7}, tokens: tokens, turn: turn}
+	return newHeader(groupID{space: "mails", model: "m", placement: percached.Parallel}, at, example(planes), time.Unix(1e9, 0))
 }
 
 func example(planes percached.Planes) *percached.Slice {
@@ -32,16 +33,25 @@ func example(planes percached.Planes) *percached.Slice {
 }
 
 func TestHeaderBytes(t *testing.T) {
-	h, err := sample(percached.QKV)
+	for _, turn := range []bool{false, true} {
+		headerBytes(t, turn)
+	}
+}
+
+func headerBytes(t *testing.T, turn bool) {
+	h, err := sample(percached.QKV, turn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := h.encode(mac, at)
-	if got, want := len(b), fixedSize+5+1+4+3*4+4+2*entrySize+macSize; got != want {
-		t.Errorf("%d bytes, want %d", got, want)
+	begin, want := "PQKV\x01\x00\x01\x01", fixedSize+5+1+4+3*4+4+2*entrySize+macSize
+	if turn {
+		begin, want = "PQKV\x02\x00\x01\x01\x00\x01\x00\xca\x9a\x3b\x00\x00\x00\x00", want+10
 	}
-	// What older versions wrote is what they would write today.
-	if want := append([]byte("PQKV\x01\x00\x01\x01"), h.slice.Path[:]...); !bytes.HasPrefix(b, want) {
+	if len(b) != want || h.len() != want {
+		t.Errorf("%d bytes, said to be %d, want %d", len(b), h.len(), want)
+	}
+	if want := append([]byte(begin), h.slice.Path[:]...); !bytes.HasPrefix(b, want) {
 		t.Errorf("begins with %x, want %x", b[:len(want)], want)
 	}
 	got, err := decode(b, mac, at)
@@ -64,13 +74,13 @@ func TestHeaderBytes(t *testing.T) {
 }
 
 func TestHeaderOfAPackedSlice(t *testing.T) {
-	h, err := sample(percached.KV)
+	h, err := sample(percached.KV, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.slice.Form = percached.Q4
 	b := h.encode(mac, at)
-	if want := append([]byte("PQKV\x02\x00\x00\x01\x02"), h.slice.Path[:]...); !bytes.HasPrefix(b, want) || len(b) != h.len() {
+	if want := append([]byte("PQKV\x02\x00\x00\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"), h.slice.Path[:]...); !bytes.HasPrefix(b, want) || len(b) != h.len() {
 		t.Errorf("%d bytes begin with %x, want %x", len(b), b[:len(want)], want)
 	}
 	got, err := decode(b, mac, at)
@@ -80,11 +90,11 @@ func TestHeaderOfAPackedSlice(t *testing.T) {
 	if d := cmp.Diff(h, got, cmp.AllowUnexported(header{}, size{})); d != "" {
 		t.Error(d)
 	}
-	for _, form := range []byte{0, 3, 255} {
+	for _, bad := range [][2]byte{{8, 0}, {8, 3}, {8, 255}, {9, 2}, {10, 1}} {
 		c := bytes.Clone(b[:len(b)-macSize])
-		c[8] = form
+		c[bad[0]] = bad[1]
 		if _, err := decode(append(c, appendMAC(mac, at, c)...), mac, at); err == nil {
-			t.Errorf("form %d is read", form)
+			t.Errorf("byte %d is read as %d", bad[0], bad[1])
 		}
 	}
 }
@@ -93,7 +103,7 @@ func TestHeaderOfAPackedSlice(t *testing.T) {
 // otherwise no input would pass it.
 func FuzzHeader(f *testing.F) {
 	for _, p := range []percached.Planes{percached.KV, percached.QKV} {
-		h, err := sample(p)
+		h, err := sample(p, p == percached.KV)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 		if s == nil {
 			continue
 		}
-		if headers[i], err = newHeader(r.group(), ps[i], s); err != nil {
+		if headers[i], err = newHeader(r.group(), ps[i], s, t.o.Now()); err != nil {
 			return fault.New(fault.Invalid, op, "segment %d: %w", i, err)
 		}
 	}

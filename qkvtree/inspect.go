@@ -29,6 +29,7 @@ type Stats struct {
 	Stored   uint64 // slices inserted
 	Refused  uint64 // slices without room
 	Evicted  uint64
+	Expired  uint64 // slices of turns that nobody used for long
 	Dropped  uint64 // damaged slices, and slices after them, that were deleted
 	// Written is the number of bytes written to the database, Moved the number rewritten
 	// to reclaim space. (Written + Moved) / Requests is the disk cost of an answer,
@@ -66,6 +67,7 @@ type tally struct {
 	requests, hits, absent, damaged   uint64
 	stored, refused, evicted, dropped uint64
 	promoted, packed                  uint64
+	expired                           uint64
 	flushes                           uint64
 	written, moved                    int64
 }
@@ -82,7 +84,7 @@ func (t *Tree) Stats() (Stats, error) {
 	s := Stats{
 		Limit: t.limit, Bytes: t.f.bytes, Disk: disk, Slack: t.space.slack(t.limit), Nodes: t.f.count,
 		Requests: c.requests, Hits: c.hits, Absent: c.absent, Damaged: c.damaged, Stored: c.stored, Refused: c.refused,
-		Evicted: c.evicted, Dropped: c.dropped, Written: c.written, Moved: c.moved, Flushes: c.flushes,
+		Evicted: c.evicted, Expired: c.expired, Dropped: c.dropped, Written: c.written, Moved: c.moved, Flushes: c.flushes,
 		Promoted: c.promoted, Packed: c.packed, Forms: map[percached.Form]FormStats{},
 	}
 	for _, g := range t.f.groups {

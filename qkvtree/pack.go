@@ -39,7 +39,7 @@ func (t *Tree) Pack(space, model string, p percached.Placement, least percached.
 			return err
 		}
 		at := position{path: n.path, parent: n.above, chunk: n.chunk, tokens: s.Tokens}
-		h, err = newHeader(n.group.id, at, packed)
+		h, err = newHeader(n.group.id, at, packed, t.o.Now())
 		return err
 	})
 	if isLossError(err) {
@@ -93,7 +93,7 @@ func (t *Tree) nextToPack(id groupID, least percached.Form) (best *node) {
 		}
 	}
 	for _, n := range g.nodes {
-		if n.root() || n.turn(id.placement) || n.form >= least || exactBehind[n] && id.placement == percached.Sequential {
+		if n.root() || n.turn || n.mayBeTurn(id.placement) || n.form >= least || exactBehind[n] && id.placement == percached.Sequential {
 			continue
 		}
 		if best == nil || packBefore(n, best) {
@@ -103,8 +103,8 @@ func (t *Tree) nextToPack(id groupID, least percached.Form) (best *node) {
 	return best
 }
 
-// turn says that the node may be a turn of a conversation, on which others are computed.
-func (n *node) turn(p percached.Placement) bool {
+// mayBeTurn says that the node may be a turn of a conversation that an earlier release stored.
+func (n *node) mayBeTurn(p percached.Placement) bool {
 	return p == percached.Parallel && (n.kids > 0 || n.parent != nil && !n.parent.root())
 }
 

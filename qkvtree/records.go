@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/kv"
@@ -56,7 +57,9 @@ func pieceKey(group [groupSize]byte, p percached.Path, i int) []byte {
 // See FORMAT.md.
 const (
 	magic     = "PQKV"
-	version   = 2 // of packed slices; that of exact ones is 1
+	version   = 1         // of exact slices of documents
+	extended  = 2         // of all others
+	moreSize  = 1 + 1 + 8 // what version 2 has in addition
 	macSize   = sha256.Size
 	fixedSize = 4 + 2 + 1 + 1 + 32 + 32 + 16 + 8 + 2 + 2
 	entrySize = 20
@@ -70,6 +73,8 @@ type header struct {
 	chunk     percached.ChunkID
 	space     string
 	sizes     []size
+	turn      bool  // of a conversation
+	made      int64 // Unix seconds; only of a turn
 }
 
 type size struct{ kv, q uint32 }
@@ -79,7 +84,7 @@ func (h *header) id() groupID {
 }
 
 // newHeader takes from a slice what its header stores, including checksums.
-func newHeader(g groupID, at position, s *percached.Slice) (*header, error) {
+func newHeader(g groupID, at position, s *percached.Slice, now time.Time) (*header, error) {
 	switch {
 	case len(g.space) > math.MaxUint16:
 		return nil, errors.New("the space's name is too long")
@@ -91,6 +96,9 @@ func newHeader(g groupID, at position, s *percached.Slice) (*header, error) {
 		return nil, errors.New("too many tokens")
 	}
 	h := &header{slice: *s, placement: g.placement, parent: at.parent, chunk: at.chunk, space: g.space, sizes: make([]size, len(s.Pieces))}
+	if at.turn {
+		h.turn, h.made = true, max(0, now.Unix())
+	}
 	h.slice.Pieces = make([]percached.Piece, len(s.Pieces))
 	for i := range s.Pieces {
 		p := &s.Pieces[i]
@@ -143,15 +151,19 @@ func (h *header) validate() error {
 
 func (h *header) len() int {
 	s := &h.slice
-	return fixedSize + h.formSize() + len(h.space) + len(s.Model) + 4 + 4*len(s.Tokens) + 4 + entrySize*len(s.Pieces) + macSize
+	n := fixedSize + len(h.space) + len(s.Model) + 4 + 4*len(s.Tokens) + 4 + entrySize*len(s.Pieces) + macSize
+	if h.version() == extended {
+		n += moreSize
+	}
+	return n
 }
 
-// formSize is the length of the field for the form: only packed slices have it.
-func (h *header) formSize() int {
-	if h.slice.Form == percached.Exact {
-		return 0
+// version is that of the header's bytes. Older releases read the first one.
+func (h *header) version() uint16 {
+	if h.turn || h.slice.Form != percached.Exact {
+		return extended
 	}
-	return 1
+	return version
 }
 
 // encode returns the header's bytes; the MAC covers its key.
@@ -159,10 +171,14 @@ func (h *header) encode(mac, key []byte) []byte {
 	s, le := &h.slice, binary.LittleEndian
 	b := make([]byte, 0, h.len())
 	b = append(b, magic...)
-	b = le.AppendUint16(b, uint16(1+h.formSize()))
+	b = le.AppendUint16(b, h.version())
 	b = append(b, byte(s.Planes), byte(h.placement))
-	if h.formSize() > 0 {
-		b = append(b, byte(s.Form))
+	if h.version() == extended {
+		turn := byte(0)
+		if h.turn {
+			turn = 1
+		}
+		b = le.AppendUint64(append(b, byte(s.Form), turn), uint64(h.made))
 	}
 	b = append(b, s.Path[:]...)
 	b = append(b, h.parent[:]...)
@@ -197,9 +213,9 @@ func decode(b, mac, key []byte) (*header, error) {
 	if len(b) < len(magic)+2 || string(b[:len(magic)]) != magic {
 		return nil, errors.New("not a slice header")
 	}
-	if v := binary.LittleEndian.Uint16(b[len(magic):]); v > version {
+	if v := binary.LittleEndian.Uint16(b[len(magic):]); v > extended {
 		return nil, ErrNewer
-	} else if v < 1 {
+	} else if v < version {
 		return nil, errors.New("invalid version 0")
 	}
 	if len(b) < fixedSize+macSize {
@@ -218,9 +234,16 @@ func parse(b []byte) (*header, error) {
 	h := &header{}
 	s := &h.slice
 	s.Planes, h.placement = percached.Planes(r.take(1)[0]), percached.Placement(r.take(1)[0])
-	if binary.LittleEndian.Uint16(b[len(magic):]) > 1 {
-		if s.Form = percached.Form(r.take(1)[0]); s.Form == percached.Exact {
-			return nil, errors.New("an exact slice has a header of version 1")
+	var made uint64
+	if binary.LittleEndian.Uint16(b[len(magic):]) == extended {
+		s.Form = percached.Form(r.take(1)[0])
+		turn := r.take(1)[0]
+		h.turn, made = turn == 1, binary.LittleEndian.Uint64(r.take(8))
+		switch {
+		case turn > 1, !h.turn && made != 0:
+			return nil, errors.New("the mark of a turn is wrong")
+		case h.version() != extended:
+			return nil, errors.New("an exact slice of a document has a header of version 1")
 		}
 	}
 	copy(s.Path[:], r.take(len(s.Path)))
@@ -247,10 +270,12 @@ func parse(b []byte) (*header, error) {
 		return nil, errors.New("extra bytes after the header")
 	case start > math.MaxInt32:
 		return nil, errors.New("the start is out of range")
+	case made > math.MaxInt64:
+		return nil, errors.New("the time is out of range")
 	case h.placement > percached.Parallel:
 		return nil, fmt.Errorf("unknown placement %d", h.placement)
 	}
-	s.Start = int(start)
+	s.Start, h.made = int(start), int64(made)
 	return h, h.validate()
 }
 

@@ -246,7 +246,7 @@ type Node struct {
 	// conversation.
 	Chunk percached.ChunkID
 	// Turn marks a turn of a conversation: under parallel placement too it follows the turn
-	// before, the first the root.
+	// before, the first the root. Its slice expires; see Tree.Expire.
 	Turn bool
 }
 
@@ -280,6 +280,7 @@ type position struct {
 	path, parent percached.Path // parent is zero for the root
 	chunk        percached.ChunkID
 	tokens       []int32
+	turn         bool
 }
 
 // positions arranges the segments by placement: in a chain, or as branches of the root.
@@ -294,7 +295,7 @@ func (r *Request) positions(op string) ([]position, error) {
 		if r.Placement == percached.Parallel && !n.Turn {
 			parent = root
 		}
-		ps[i] = position{path: parent.Child(n.Tokens), parent: parent, chunk: n.Chunk, tokens: n.Tokens}
+		ps[i] = position{path: parent.Child(n.Tokens), parent: parent, chunk: n.Chunk, tokens: n.Tokens, turn: n.Turn}
 		if i == 0 {
 			root = ps[i].path
 		}

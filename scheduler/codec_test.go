@@ -82,7 +82,7 @@ func TestCodec(t *testing.T) {
 		if _, err := r.again(samples([]byte("Sx2"))[name].value); err == nil {
 			t.Errorf("%s: under another key, no error", name)
 		}
-		later := sealedAs(key, r.value[1:len(r.value)-4], formatVersion+1)
+		later := sealedAs(key, r.value[1:len(r.value)-4], pageVersion+1)
 		if _, err := r.again(later); fault.KindOf(err) != fault.Unsupported {
 			t.Errorf("%s: a later version: %v", name, err)
 		}

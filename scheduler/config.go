@@ -48,9 +48,11 @@ type Budget struct {
 
 // Rules are the device states in which idle work is allowed.
 type Rules struct {
-	MinBattery     float64       // minimum battery level (0 to 1) while not charging
+	ChargingOnly   bool          // a device with a battery must be charging
+	MinBattery     float64       // without ChargingOnly, minimum battery level (0 to 1) while not charging
 	MaxTemperature float64       // maximum temperature in °C
 	StaleAfter     time.Duration // age at which a device state is no longer trusted
+	ForgetAfter    time.Duration // age at which it is forgotten, as if nobody had reported it
 	ReadEvery      time.Duration // interval between reads of the system's files
 }
 
@@ -77,10 +79,12 @@ func Default() Config {
 		IdleAfter: 30 * time.Second,
 		Zone:      time.Local,
 		Budget:    Budget{Compute: time.Hour, Questions: 500, Written: 1 << 30},
-		Device:    Rules{MinBattery: 0.4, MaxTemperature: 70, StaleAfter: 10 * time.Minute, ReadEvery: 30 * time.Second},
-		Retry:     Retry{First: time.Minute, Longest: 6 * time.Hour, Attempts: 5},
-		Cutoff:    0.88,
-		Pay:       Pay{Horizon: 14 * 24 * time.Hour, Trial: 2 * time.Minute, Worth: 10},
+		Device: Rules{
+			ChargingOnly: true, MinBattery: 0.4, MaxTemperature: 70, StaleAfter: 10 * time.Minute, ForgetAfter: 24 * time.Hour, ReadEvery: 30 * time.Second,
+		},
+		Retry:  Retry{First: time.Minute, Longest: 6 * time.Hour, Attempts: 5},
+		Cutoff: 0.88,
+		Pay:    Pay{Horizon: 14 * 24 * time.Hour, Trial: 2 * time.Minute, Worth: 10},
 	}
 }
 
@@ -109,6 +113,7 @@ func (c Config) Validate() error {
 	fail(outside(d.MinBattery, 0, 1), "invalid minimum battery level %v: use 0 (empty) to 1 (full)", d.MinBattery)
 	fail(outside(d.MaxTemperature, coldest, hottest), "invalid maximum temperature %v °C", d.MaxTemperature)
 	fail(d.StaleAfter < 0, "invalid maximum age of the device state %v: it is negative", d.StaleAfter)
+	fail(d.ForgetAfter < d.StaleAfter, "the device state is forgotten after %v, before its maximum age of %v", d.ForgetAfter, d.StaleAfter)
 	fail(d.ReadEvery < 0, "invalid device read interval %v: it is negative", d.ReadEvery)
 	fail(d.ReadEvery > d.StaleAfter, "device read interval %v is longer than the maximum age of the device state, %v", d.ReadEvery, d.StaleAfter)
 	fail(c.Retry.First < 0, "invalid first retry delay %v: it is negative", c.Retry.First)

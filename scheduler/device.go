@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"io/fs"
-	"path"
 	"strings"
 	"time"
 
@@ -62,6 +60,14 @@ func (f *fact[T]) clearSystem() {
 	}
 }
 
+// forget removes a value that nobody has reported for long. Otherwise an app that stopped
+// reporting would stop idle work for ever.
+func (f *fact[T]) forget(now time.Time, r Rules) {
+	if f.known && now.Sub(f.at) > r.ForgetAfter {
+		*f = fact[T]{}
+	}
+}
+
 // clampToNow sets a future time to now.
 func (f *fact[T]) clampToNow(now time.Time) {
 	if f.known && f.at.After(now) {
@@ -90,10 +96,10 @@ func (f *fact[T]) copyTo(value **T, at *time.Time) {
 }
 
 // reasons lists the device's reasons against idle work. Idle work needs power (charging,
-// or a battery above the minimum) and a temperature below the maximum. A stale value
-// forbids idle work unless another value decides: a fresh battery level above the minimum
-// is enough, and so is fresh charging at any level. A machine that reports nothing counts
-// as powered and cool.
+// or a battery above the minimum if the rules allow one) and a temperature below the
+// maximum. A stale value forbids idle work unless another value decides: fresh charging is
+// enough. A machine with a battery that does not say whether it charges counts as running
+// on it; one that reports nothing, and has no battery, counts as powered and cool.
 func (s *sensor) reasons(now time.Time) []Reason {
 	s.clampToNow(now)
 	r := s.rules
@@ -108,7 +114,12 @@ func (s *sensor) reasons(now time.Time) []Reason {
 		}
 		if stale == nil {
 			text := "the device is not charging, and its battery level is unknown"
-			if s.battery.known {
+			switch {
+			case r.ChargingOnly && s.charging.known:
+				text = "the device runs on its battery, and idle work waits until it is charging"
+			case r.ChargingOnly:
+				text = "the device has a battery and does not say whether it is charging, and idle work waits until it is"
+			case s.battery.known:
 				text = fmt.Sprintf("the battery is at %.0f %%, below the minimum of %.0f %%, and not known to be charging", 100*s.battery.value, 100*r.MinBattery)
 			}
 			reasons = append(reasons, Reason{Code: ReasonBattery, Text: text})
@@ -132,61 +143,31 @@ func (s *sensor) reasons(now time.Time) []Reason {
 // level of zero is always met.
 func (s *sensor) powered(now time.Time) bool {
 	switch r := s.rules; {
-	case !s.charging.known && !s.battery.known:
+	case !s.hasBattery && !s.charging.known && !s.battery.known:
 		return true
 	case s.charging.fresh(now, r) && s.charging.value:
 		return true
+	case r.ChargingOnly:
+		return false
 	case s.battery.fresh(now, r) && s.battery.value >= r.MinBattery:
 		return true
-	case s.charging.fresh(now, r) && !s.battery.known:
+	case !s.battery.known && (s.charging.fresh(now, r) || !s.charging.known):
 		return r.MinBattery == 0
 	}
 	return false
 }
 
-// energy adds up the processors' energy counters. If the system has none or denies
-// access, the total stays zero.
-type energy struct {
-	last  map[string]float64 // µJ by zone
-	total float64            // J
-}
-
-// sample adds the counters' increase since the last read. A counter wraps at its range. A
-// counter that is new adds nothing.
-func (e *energy) sample(sys fs.FS) {
-	const (
-		dir  = "class/powercap"
-		most = 1e15 // µJ, above any real counter
-	)
-	names, ok := list(sys, dir)
-	if !ok {
-		return
-	}
-	for _, name := range names {
-		// Zones below this one, like intel-rapl:0:0, are part of it; psys is the whole
-		// machine including the processors.
-		id, found := strings.CutPrefix(name, "intel-rapl:")
-		if !found || strings.Contains(id, ":") || value(sys, path.Join(dir, name, "name")) == "psys" {
-			continue
-		}
-		is, ok := number(value(sys, path.Join(dir, name, "energy_uj")), 0, most)
-		if !ok {
-			continue
-		}
-		was, seen := e.last[name]
-		if e.last == nil {
-			e.last = map[string]float64{}
-		}
-		e.last[name] = is
-		switch {
-		case !seen:
-		case is >= was:
-			e.total += (is - was) / 1e6
-		default:
-			// Without a range, a wrapped counter looks like a reset one.
-			if top, ok := number(value(sys, path.Join(dir, name, "max_energy_range_uj")), 0, most); ok && was <= top {
-				e.total += (top - was + is) / 1e6
-			}
-		}
+// BatteryPolicy says whether this machine's idle work waits for it to be charging, and why.
+func (s *Scheduler) BatteryPolicy() (on bool, why string) {
+	s.envLock.Lock()
+	defer s.envLock.Unlock()
+	s.sensor.refresh(s.o.Now())
+	switch r := s.sensor.rules; {
+	case !s.sensor.hasBattery && !s.sensor.charging.known && !s.sensor.battery.known:
+		return false, "no battery is known"
+	case r.ChargingOnly:
+		return true, "idle work runs only while charging (charging-only)"
+	default:
+		return false, fmt.Sprintf("on its battery idle work runs down to %.0f %% (min-battery)", 100*r.MinBattery)
 	}
 }

@@ -23,6 +23,8 @@ func codes(reasons []Reason) []string {
 func TestForbids(t *testing.T) {
 	yes, no := new(true), new(false)
 	rules := Default().Device
+	rules.ChargingOnly = false
+	only := func(r *Rules) { r.ChargingOnly = true }
 	for name, tt := range map[string]struct {
 		rules func(r *Rules)
 		post  []Device
@@ -30,6 +32,12 @@ func TestForbids(t *testing.T) {
 		want  []string
 	}{
 		"nothing known":                     {},
+		"only while charging":               {rules: only, post: []Device{device(yes, new(0.01), nil, noon())}},
+		"full, not charging":                {rules: only, post: []Device{device(no, new(1.0), nil, noon())}, want: []string{ReasonBattery}},
+		"full, charging unknown":            {rules: only, post: []Device{device(nil, new(1.0), nil, noon())}, want: []string{ReasonBattery}},
+		"charging unknown, without a floor": {rules: func(r *Rules) { r.ChargingOnly, r.MinBattery = true, 0 }, post: []Device{device(nil, new(1.0), nil, noon())}, want: []string{ReasonBattery}},
+		"no report for a day":               {rules: only, post: []Device{device(no, new(0.1), new(90.0), noon())}, after: rules.ForgetAfter, want: []string{ReasonDeviceStale}},
+		"no report for more than a day":     {rules: only, post: []Device{device(no, new(0.1), new(90.0), noon())}, after: rules.ForgetAfter + 1},
 		"charging at any level":             {post: []Device{device(yes, new(0.01), nil, noon())}},
 		"above the floor":                   {post: []Device{device(no, new(0.4), nil, noon())}},
 		"below the floor":                   {post: []Device{device(no, new(0.39), nil, noon())}, want: []string{ReasonBattery}},
@@ -58,7 +66,7 @@ func TestForbids(t *testing.T) {
 			if tt.rules != nil {
 				tt.rules(&r)
 			}
-			s := newSensor(nil, r)
+			s := newSensor(nil, r, noon)
 			for _, d := range tt.post {
 				if err := s.post(d); err != nil {
 					t.Fatal(err)
@@ -75,7 +83,7 @@ func TestForbids(t *testing.T) {
 // A state with a future time ages from when it was first read, and a later one replaces
 // it.
 func TestFuture(t *testing.T) {
-	s := newSensor(nil, Default().Device)
+	s := newSensor(nil, Default().Device, noon)
 	if err := s.post(device(new(true), nil, nil, noon().Add(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
@@ -93,10 +101,40 @@ func TestFuture(t *testing.T) {
 	}
 }
 
+// A battery that does not say whether it charges counts as discharging; a peripheral's
+// battery does not count.
+func TestUnknownCountsAsBattery(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files map[string]string
+		only  bool
+		floor float64
+		want  []string
+	}{
+		"no battery":                  {map[string]string{"power_supply/AC": "type=Mains,online=0"}, true, 0.4, nil},
+		"a mouse's":                   {map[string]string{"power_supply/hid": "type=Battery,scope=Device,status=Unknown"}, true, 0.4, nil},
+		"says nothing":                {map[string]string{"power_supply/BAT0": "type=Battery,status=Unknown"}, true, 0.4, []string{ReasonBattery}},
+		"says nothing, but the cable": {map[string]string{"power_supply/BAT0": "type=Battery,status=Unknown", "power_supply/AC": "type=Mains,online=1"}, true, 0.4, nil},
+		"its level alone":             {map[string]string{"power_supply/BAT0": "type=Battery,capacity=90"}, true, 0.4, []string{ReasonBattery}},
+		"its level, which is enough":  {map[string]string{"power_supply/BAT0": "type=Battery,capacity=90"}, false, 0.4, nil},
+		"nothing, and a level wanted": {map[string]string{"power_supply/BAT0": "type=Battery,status=Unknown"}, false, 0.4, []string{ReasonBattery}},
+		"nothing, and none wanted":    {map[string]string{"power_supply/BAT0": "type=Battery,status=Unknown"}, false, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Default().Device
+			r.ChargingOnly, r.MinBattery = tt.only, tt.floor
+			s := newSensor(tree(tt.files), r, noon)
+			s.refresh(noon())
+			if d := cmp.Diff(tt.want, codes(s.reasons(noon()))); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 // The newest of posted and system values wins.
 func TestPostAgainstSystem(t *testing.T) {
 	sys := tree(map[string]string{"power_supply/BAT0": "type=Battery,status=Discharging,capacity=20"})
-	s := newSensor(sys, Default().Device)
+	s := newSensor(sys, Default().Device, noon)
 	low := []string{ReasonBattery}
 	check := func(when string, at time.Time, want []string) {
 		t.Helper()
@@ -123,14 +161,14 @@ func TestPostAgainstSystem(t *testing.T) {
 
 // known returns a copy.
 func TestKnownIsACopy(t *testing.T) {
-	s := newSensor(nil, Default().Device)
+	s := newSensor(nil, Default().Device, noon)
 	level := 0.9
-	if err := s.post(device(new(false), &level, nil, noon())); err != nil {
+	if err := s.post(device(new(true), &level, nil, noon())); err != nil {
 		t.Fatal(err)
 	}
 	level = 0.1
 	*s.known(noon()).Battery = 0.1
-	if got := s.reasons(noon()); got != nil {
+	if got := *s.known(noon()).Battery; got != 0.9 {
 		t.Errorf("%v", got)
 	}
 }
@@ -150,7 +188,7 @@ func TestPostRefuses(t *testing.T) {
 		"half good":     device(new(true), new(2.0), nil, noon()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSensor(nil, Default().Device)
+			s := newSensor(nil, Default().Device, noon)
 			if err := s.post(d); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("answered with %v", err)
 			}

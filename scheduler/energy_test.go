@@ -2,11 +2,18 @@ package scheduler
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
+
+func total(s *sensor) float64 {
+	s.energy.sample()
+	return s.energy.total
+}
 
 // joules follows the counters. Unreadable or impossible values count as zero.
 func TestJoules(t *testing.T) {
@@ -85,9 +92,9 @@ func TestJoules(t *testing.T) {
 					sys[name] = file(text)
 				}
 				if s == nil {
-					s = newSensor(sys, Default().Device)
+					s = newSensor(sys, Default().Device, noon)
 				}
-				if got := s.joules(); math.Abs(got-tt.want[i]) > 1e-9 {
+				if got := total(s); math.Abs(got-tt.want[i]) > 1e-9 {
 					t.Errorf("reading %d: %v J, want %v J", i, got, tt.want[i])
 				}
 			}
@@ -96,7 +103,129 @@ func TestJoules(t *testing.T) {
 }
 
 func TestJoulesWithoutSystem(t *testing.T) {
-	if got := newSensor(nil, Rules{}).joules(); got != 0 {
+	if got := total(newSensor(nil, Rules{}, noon)); got != 0 {
 		t.Errorf("%v J", got)
+	}
+}
+
+// supply is a made device whose battery and processor are set at will.
+type supply struct {
+	fstest.MapFS
+	now time.Time
+}
+
+func (s *supply) set(name, text string) { s.MapFS[name] = file(text) }
+
+func (s *supply) battery(status, watts string) {
+	s.set("class/power_supply/BAT0/type", "Battery")
+	s.set("class/power_supply/BAT0/status", status)
+	s.set("class/power_supply/BAT0/power_now", watts)
+}
+
+func powered() (*supply, *meter) {
+	s := &supply{fstest.MapFS{}, noon()}
+	return s, &meter{sys: s.MapFS, now: func() time.Time { return s.now }, power: math.NaN()}
+}
+
+// is checks what the end of a span returns; a negative energy means unknown.
+func is(t *testing.T, what string, end func() (float64, bool), want float64) {
+	t.Helper()
+	if got, known := end(); known != (want >= 0) || known && math.Abs(got-want) > 1e-9 {
+		t.Errorf("%s: %v J, known %t, want %v", what, got, known, want)
+	}
+}
+
+// A discharging battery's power over the time is the energy; spans that run together share
+// it evenly. On mains, and where nothing is readable, it is unknown.
+func TestBatteryEnergy(t *testing.T) {
+	s, m := powered()
+	is(t, "no battery", m.begin(), -1)
+	s.battery("Discharging", "10000000")
+	first := m.begin()
+	s.now = s.now.Add(4 * time.Second)
+	second := m.begin()
+	s.now = s.now.Add(6 * time.Second)
+	is(t, "alone for 4 s, shared for 6 s", first, 40+30)
+	s.now = s.now.Add(time.Second)
+	is(t, "shared, then alone", second, 30+10)
+	over := m.begin()
+	s.now = s.now.Add(2 * time.Second)
+	s.battery("Discharging", "30000000")
+	is(t, "the mean of both powers", over, 40)
+	over = m.begin()
+	s.now = s.now.Add(2 * time.Second)
+	s.battery("Charging", "30000000")
+	is(t, "plugged in meanwhile", over, -1)
+	over = m.begin()
+	s.now = s.now.Add(2 * time.Second)
+	s.battery("Discharging", "30000000")
+	is(t, "unplugged meanwhile", over, -1)
+	over = m.begin()
+	s.now = s.now.Add(longestGap + time.Second)
+	is(t, "the power was not read for long", over, -1)
+	s.set("class/power_supply/BAT0/power_now", "0")
+	is(t, "no power", m.begin(), -1)
+	s.set("class/power_supply/BAT0/current_now", "-2000000")
+	s.set("class/power_supply/BAT0/voltage_now", "4000000")
+	s.now = s.now.Add(time.Second)
+	over = m.begin()
+	s.now = s.now.Add(time.Second)
+	is(t, "current and voltage", over, 8)
+	s.set("class/power_supply/hid/type", "Battery")
+	s.set("class/power_supply/hid/scope", "Device")
+	s.set("class/power_supply/hid/status", "Discharging")
+	over = m.begin()
+	s.now = s.now.Add(time.Second)
+	is(t, "beside a mouse", over, 8)
+	if source, why := m.why(); source != EnergyBattery || why == "" {
+		t.Errorf("%s: %s", source, why)
+	}
+}
+
+// The processors' counters come first. A counter that may not be read is unknown, not zero.
+func TestProcessorEnergy(t *testing.T) {
+	const counter, most = "class/powercap/intel-rapl:0/energy_uj", "class/powercap/intel-rapl:0/max_energy_range_uj"
+	s, m := powered()
+	s.set(most, "10000000")
+	s.battery("Discharging", "10000000")
+	s.set(counter, "9000000")
+	m.sample()
+	over := m.begin()
+	s.set(counter, "500000")
+	s.now = s.now.Add(time.Second)
+	is(t, "wrapped", over, 1.5)
+	over = m.begin()
+	delete(s.MapFS, counter)
+	is(t, "became unreadable", over, -1)
+	s.battery("Full", "0")
+	s.set("class/powercap/intel-rapl:0/name", "package-0")
+	s.now = s.now.Add(batteryEvery)
+	is(t, "nothing", m.begin(), -1)
+	if source, why := m.why(); source != EnergyUnknown || !strings.Contains(why, "root") {
+		t.Errorf("%s: %s", source, why)
+	}
+}
+
+// Energy decides about prediction where it is known of nearly all costs, and of requests.
+func TestPaceByEnergy(t *testing.T) {
+	zone, p := time.UTC, Pay{Horizon: 14 * 24 * time.Hour, Worth: 10}
+	today := dateOf(noon(), zone)
+	for name, tt := range map[string]struct {
+		measured time.Duration
+		joules   float64
+		power    float64
+		want     Speed
+	}{
+		"by time it pays":             {0, 0, 5, PaceFull},
+		"requests were not measured":  {100 * time.Second, 9e9, 0, PaceFull},
+		"too little was measured":     {80 * time.Second, 9e9, 5, PaceFull},
+		"it costs more than it saves": {100 * time.Second, 1001, 5, PaceSlow},
+		"it saves as much":            {100 * time.Second, 1000, 5, PaceFull},
+	} {
+		page := &ledgerDay{}
+		page[Predict.rank()] = account{spent: int64(100 * time.Second), earned: int64(20 * time.Second), joules: tt.joules, measured: int64(tt.measured)}
+		if got := computePace(map[date]*ledgerDay{today: page}, p, tt.power, noon(), zone); got.Speed != tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }

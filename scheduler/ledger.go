@@ -33,6 +33,7 @@ type account struct {
 	earned                       int64 // ns
 	uses                         int64
 	joules                       float64
+	measured                     int64 // ns of spent for which the joules are known
 }
 
 // numbers lists the integers in the order in which they are stored.
@@ -48,6 +49,7 @@ func (a *account) add(b account) {
 		*x += *other[i]
 	}
 	a.joules += b.joules
+	a.measured += b.measured
 }
 
 // ledgerDay is one day of a space's ledger: an account for each kind, by rank.
@@ -63,7 +65,8 @@ type Account struct {
 	Computed  int     `json:"computed"`  // tokens
 	Generated int     `json:"generated"` // tokens
 	Written   int64   `json:"written"`   // bytes
-	Joules    float64 `json:"joules"`    // of the whole machine, if it has energy counters
+	Joules    float64 `json:"joules"`    // see Energy; those of Measured seconds
+	Measured  float64 `json:"measured"`  // seconds of compute whose energy is known
 	Earned    float64 `json:"earned"`    // seconds of waiting saved by what the jobs made
 	Uses      int     `json:"uses"`
 }
@@ -124,7 +127,8 @@ func (a account) export(k Kind) Account {
 	return Account{
 		Kind: k, Jobs: int(a.jobs), Failed: int(a.failed), Preempted: int(a.preempted),
 		Seconds:  time.Duration(a.spent).Seconds(),
-		Computed: int(a.computed), Generated: int(a.generated), Written: a.written, Joules: a.joules,
+		Computed: int(a.computed), Generated: int(a.generated), Written: a.written,
+		Joules: a.joules, Measured: time.Duration(a.measured).Seconds(),
 		Earned: time.Duration(a.earned).Seconds(), Uses: int(a.uses),
 	}
 }
@@ -258,17 +262,23 @@ type Pace struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
+// mostlyMeasured is the share of the costs whose energy must be known for energy to decide.
+const mostlyMeasured = 0.9
+
 // computePace compares what prediction spent with what it earned. It stops and starts by
 // itself, because costs beyond the horizon no longer count. The horizon is that of the
 // last day with costs, until that day itself is beyond it; otherwise a stopped pace would
-// restart briefly whenever an earlier day left the horizon.
-func computePace(pages map[date]*ledgerDay, p Pay, now time.Time, zone *time.Location) Pace {
+// restart briefly whenever an earlier day left the horizon. Where the energy of the costs
+// is known, and the power of requests in W, energy decides instead of time: idle work may
+// run at another power.
+func computePace(pages map[date]*ledgerDay, p Pay, power float64, now time.Time, zone *time.Location) Pace {
 	horizon := dateOf(now.Add(-p.Horizon), zone)
 	oldest := horizon
 	if last := lastSpent(pages); last >= oldest {
 		oldest = min(oldest, oldest-(dateOf(now, zone)-last))
 	}
-	var spent, earned int64
+	var spent, earned, measured int64
+	var joules float64
 	begun := date(-1) // first day with costs
 	for d, page := range pages {
 		if d < oldest {
@@ -280,6 +290,8 @@ func computePace(pages map[date]*ledgerDay, p Pay, now time.Time, zone *time.Loc
 			}
 			spent += a.spent
 			earned += a.earned
+			measured += a.measured
+			joules += a.joules
 			if a.spent > 0 && (begun < 0 || d < begun) {
 				begun = d
 			}
@@ -287,11 +299,17 @@ func computePace(pages map[date]*ledgerDay, p Pay, now time.Time, zone *time.Loc
 	}
 	pace := Pace{Spent: time.Duration(spent).Seconds(), Earned: time.Duration(earned).Seconds()}
 	worth := p.Worth * pace.Earned
+	pays := worth >= pace.Spent
 	text := fmt.Sprintf("in %s prediction cost %.0f s of compute and saved %.1f s of waiting, worth %.0f s", formatDays(p.Horizon), pace.Spent, pace.Earned, worth)
+	if power > 0 && float64(measured) >= mostlyMeasured*float64(spent) && measured > 0 {
+		saved := pace.Earned * power
+		pays = p.Worth*saved >= joules
+		text += fmt.Sprintf("; it used %.0f J and saved about %.0f J, worth %.0f J", joules, saved, p.Worth*saved)
+	}
 	switch {
 	case spent < int64(p.Trial):
 		pace.Speed, pace.Why = PaceFull, text+": trial period"
-	case worth >= pace.Spent:
+	case pays:
 		pace.Speed, pace.Why = PaceFull, text+": it pays"
 	case begun > horizon:
 		pace.Speed, pace.Why = PaceSlow, text+": it does not pay yet"
@@ -325,7 +343,7 @@ func formatDays(d time.Duration) string {
 // pace is the current pace of a space. The caller holds mu.
 func (s *Scheduler) pace(b *spaceState, now time.Time) Pace {
 	c := s.config.Load()
-	pace := computePace(b.days, c.Pay, now, c.Zone)
+	pace := computePace(b.days, c.Pay, s.requestPower(), now, c.Zone)
 	if pace.Speed != PaceStopped {
 		return pace
 	}
@@ -334,7 +352,7 @@ func (s *Scheduler) pace(b *spaceState, now time.Time) Pace {
 	last := today + date(c.Pay.Horizon/day) + 2
 	for d := today + 1; d <= last; d++ {
 		at := d.begins(c.Zone)
-		if d == last || computePace(b.days, c.Pay, at, c.Zone).Speed != PaceStopped {
+		if d == last || computePace(b.days, c.Pay, s.requestPower(), at, c.Zone).Speed != PaceStopped {
 			pace.Until = at
 			break
 		}

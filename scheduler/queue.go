@@ -253,9 +253,11 @@ type cost struct {
 	done   Done
 	took   time.Duration
 	joules float64
-	end    End
-	why    string
-	at     time.Time // end of the job
+	// measured: the joules are known.
+	measured bool
+	end      End
+	why      string
+	at       time.Time // end of the job
 }
 
 // recordEnd writes a job's costs and deletes it from the queue or puts it back, in one
@@ -309,8 +311,11 @@ func (s *Scheduler) recordEnd(a conditions, it *queuedJob, c *cost) (Job, error)
 // recordCosts adds a job to the ledger. The caller holds mu.
 func (s *Scheduler) recordCosts(b *spaceState, k Kind, c cost) {
 	e := account{
-		spent: int64(c.took), joules: max(0, c.joules),
+		spent:    int64(c.took),
 		computed: int64(max(0, c.done.Computed)), generated: int64(max(0, c.done.Generated)), written: max(0, c.done.Written),
+	}
+	if c.measured {
+		e.joules, e.measured = c.joules, int64(c.took)
 	}
 	switch c.end {
 	case EndDone:

@@ -43,6 +43,9 @@ func dateFrom(tail []byte) date { return date(binary.BigEndian.Uint32(tail)) }
 // formatVersion is the first byte of every value.
 const formatVersion = 1
 
+// pageVersion is that of a day of the ledger. Version 1 has no measured time.
+const pageVersion = 2
+
 // readKind reads and checks the name of a kind.
 func readKind(r *sealed.Reader) Kind {
 	k := Kind(r.Text(maxName))
@@ -103,7 +106,7 @@ func decodeJob(key, value []byte) (Job, error) {
 }
 
 func encodePage(key []byte, p *ledgerDay) []byte {
-	w := sealed.NewWriter(formatVersion, key)
+	w := sealed.NewWriter(pageVersion, key)
 	n := 0
 	for _, a := range p {
 		if a != (account{}) {
@@ -120,12 +123,13 @@ func encodePage(key []byte, p *ledgerDay) []byte {
 			w.Int(*x)
 		}
 		w.Float(a.joules)
+		w.Int(a.measured)
 	}
 	return w.Seal()
 }
 
 func decodePage(key, value []byte) (*ledgerDay, error) {
-	r, err := sealed.NewReader(key, value, formatVersion, formatVersion)
+	r, err := sealed.NewReader(key, value, formatVersion, pageVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +145,9 @@ func decodePage(key, value []byte) (*ledgerDay, error) {
 			*x = r.Int()
 		}
 		a.joules = r.Float()
+		if r.Version() >= pageVersion {
+			a.measured = r.Int()
+		}
 	}
 	return p, r.End("a day of the ledger")
 }

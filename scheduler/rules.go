@@ -31,13 +31,6 @@ func (s *Scheduler) readConditions() conditions {
 	return a
 }
 
-// joules reads the energy counter.
-func (s *Scheduler) joules() float64 {
-	s.envLock.Lock()
-	defer s.envLock.Unlock()
-	return s.sensor.joules()
-}
-
 // userReasons lists the reasons that come from the user: pause, request, upload. Only
 // these stop a Drain. The caller holds mu.
 func (s *Scheduler) userReasons() (reasons []Reason) {

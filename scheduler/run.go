@@ -201,6 +201,7 @@ type Step struct {
 	Job     *Job          `json:"job,omitempty"` // its state after the step
 	Done    Done          `json:"done,omitzero"`
 	Took    time.Duration `json:"took_ns"`
+	Joules  *float64      `json:"joules,omitempty"` // nil: unknown
 	End     End           `json:"end,omitempty"`
 	Reasons []Reason      `json:"reasons,omitempty"` // complete
 	// Wake is when the reasons may have ended; zero: not before the next event.
@@ -312,13 +313,13 @@ func (s *Scheduler) nextScan(wake time.Time) time.Time {
 
 // runJob runs a job and records its end.
 func (s *Scheduler) runJob(ctx, inner context.Context, a conditions, it *queuedJob) (Step, error) {
-	energy, begun := s.joules(), s.o.Now()
+	measured, begun := s.meter.begin(), s.o.Now()
 	stop := s.watchRules(inner, a, it.job.Kind, begun)
 	done, err := s.o.Worker.Do(inner, it.job)
 	stop()
 	c := cost{done: done, at: s.o.Now()}
 	c.took = max(0, c.at.Sub(begun))
-	c.joules = s.joules() - energy
+	c.joules, c.measured = measured()
 	ended := ctx.Err()
 	switch {
 	case err == nil && !done.Nothing:
@@ -334,6 +335,9 @@ func (s *Scheduler) runJob(ctx, inner context.Context, a conditions, it *queuedJ
 	}
 	j, err := s.recordEnd(a, it, &c)
 	st := Step{Job: &j, Done: done, Took: c.took, End: c.end}
+	if c.measured {
+		st.Joules = &c.joules
+	}
 	s.o.ended(st)
 	if c.end == EndPreempted && err == nil {
 		err = ended

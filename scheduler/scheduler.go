@@ -29,6 +29,7 @@ type Scheduler struct {
 	envLock sync.Mutex
 	windows *windows
 	sensor  *sensor
+	meter   *meter // has its own lock
 	// timer is used by Run and Drain, watch by the check of a running job. Both are
 	// time.NewTimer, except in tests.
 	timer, watch func(time.Duration) (fires <-chan time.Time, stop func() bool)
@@ -51,6 +52,7 @@ type Scheduler struct {
 	interrupt   context.CancelCauseFunc
 	draining    bool // the current step belongs to a drain
 	running     *running
+	asked       Energy        // of user requests
 	wakeup      chan struct{} // closed and replaced at each event
 }
 
@@ -112,11 +114,12 @@ func Open(o Options) (*Scheduler, error) {
 		return nil, fault.New(fault.Invalid, op, "%w", err)
 	}
 	s := &Scheduler{
-		o: o, stepLock: make(chan struct{}, 1), windows: windows, sensor: newSensor(o.Sys, o.Config.Device),
+		o: o, stepLock: make(chan struct{}, 1), windows: windows, sensor: newSensor(o.Sys, o.Config.Device, o.Now),
 		timer: newTimer, watch: newTimer,
 		states: map[kv.SpaceID]*spaceState{}, jobs: map[jobID]*queuedJob{}, rescan: true,
 		dirty: map[string]func([]byte) []byte{}, revoked: map[string]struct{}{}, wakeup: make(chan struct{}),
 	}
+	s.meter = s.sensor.energy
 	s.config.Store(&o.Config)
 	if err := s.load(); err != nil {
 		return nil, fault.Wrap(op, err)
@@ -184,6 +187,8 @@ type Options struct {
 type Observer struct {
 	// Ended is called after each job.
 	Ended func(Step)
+	// Request is called after each user request whose energy is known.
+	Request func(joules float64)
 	// Damaged is called after an unreadable record was deleted.
 	Damaged func(err error)
 }

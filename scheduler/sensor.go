@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -17,15 +18,17 @@ type sensor struct {
 	rules  Rules
 	last   time.Time // last read of the system
 	ever   bool
-	energy energy
+	energy *meter
+	// hasBattery: the system has a battery of its own, whatever that reports.
+	hasBattery bool
 
 	charging             fact[bool]
 	battery, temperature fact[float64]
 }
 
-func newSensor(sys fs.FS, r Rules) *sensor {
-	s := &sensor{sys: sys, rules: r}
-	s.energy.sample(sys)
+func newSensor(sys fs.FS, r Rules, now func() time.Time) *sensor {
+	s := &sensor{sys: sys, rules: r, energy: &meter{sys: sys, now: now, power: math.NaN()}}
+	s.energy.sample()
 	return s
 }
 
@@ -39,7 +42,7 @@ func (s *sensor) refresh(now time.Time) {
 	s.last, s.ever = now.Round(0), true
 	s.readPower(now)
 	s.readHeat(now)
-	s.energy.sample(s.sys)
+	s.energy.sample()
 }
 
 // post records a posted state. Values that it leaves out stay unchanged.
@@ -70,18 +73,14 @@ func (s *sensor) known(now time.Time) Device {
 }
 
 // clampToNow changes future times to now: a clock was ahead, or ours was set back.
-// Otherwise such a state would never become stale or be replaced.
+// Otherwise such a state would never become stale or be replaced. It forgets old ones.
 func (s *sensor) clampToNow(now time.Time) {
 	s.charging.clampToNow(now)
 	s.battery.clampToNow(now)
 	s.temperature.clampToNow(now)
-}
-
-// joules is the energy that the processors used since newSensor, if the system reports
-// it.
-func (s *sensor) joules() float64 {
-	s.energy.sample(s.sys)
-	return s.energy.total
+	s.charging.forget(now, s.rules)
+	s.battery.forget(now, s.rules)
+	s.temperature.forget(now, s.rules)
 }
 
 // readPower reads the power supplies. The emptiest of several batteries counts; a
@@ -94,6 +93,7 @@ func (s *sensor) readPower(now time.Time) {
 		return
 	}
 	var batteries int
+	s.hasBattery = false
 	var charging, told bool
 	level := 2.0 // above full: no battery
 	for _, name := range names {
@@ -104,6 +104,7 @@ func (s *sensor) readPower(now time.Time) {
 		switch kind := get("type"); {
 		case kind == "Battery" || kind == "UPS":
 			batteries++
+			s.hasBattery = s.hasBattery || kind == "Battery"
 			if percent, ok := number(get("capacity"), 0, 100); ok {
 				level = min(level, percent/100)
 			}

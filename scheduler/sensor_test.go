@@ -66,7 +66,7 @@ func TestSystem(t *testing.T) {
 		"absurd":           {map[string]string{hot: "temp=-273150", "thermal/thermal_zone1": "temp=150001", "thermal/thermal_zone2": "temp=-3000"}, device(nil, nil, new(-3.0), noon())},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSensor(tree(tt.files), Default().Device)
+			s := newSensor(tree(tt.files), Default().Device, noon)
 			s.refresh(noon())
 			if diff := cmp.Diff(tt.want, s.known(noon())); diff != "" {
 				t.Error(diff)
@@ -91,6 +91,7 @@ func (b broken) Open(name string) (fs.File, error) {
 // An unreadable file lets the known value become stale; a missing sensor removes it.
 func TestSensorsThatFail(t *testing.T) {
 	r := Default().Device
+	r.ChargingOnly = false
 	files := map[string]string{"power_supply/BAT0": "type=Battery,status=Discharging,capacity=80", "thermal/thermal_zone0": "temp=40000"}
 	before := device(new(false), new(0.8), new(40.0), noon())
 	for name, tt := range map[string]struct {
@@ -108,7 +109,7 @@ func TestSensorsThatFail(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSensor(tree(files), r)
+			s := newSensor(tree(files), r, noon)
 			s.refresh(noon())
 			if diff := cmp.Diff(before, s.known(noon())); diff != "" {
 				t.Fatal(diff)
@@ -142,7 +143,7 @@ func (c counting) Open(name string) (fs.File, error) {
 // The system is read at most once every ReadEvery, even when the clock is set back.
 func TestReadEvery(t *testing.T) {
 	var n int
-	s := newSensor(counting{fstest.MapFS{}, &n}, Rules{ReadEvery: 30 * time.Second})
+	s := newSensor(counting{fstest.MapFS{}, &n}, Rules{ReadEvery: 30 * time.Second}, noon)
 	for i, step := range []struct {
 		after time.Duration // noon
 		want  int
@@ -167,7 +168,7 @@ func FuzzSystem(f *testing.F) {
 			"class/powercap/intel-rapl:0/energy_uj":   file("0"),
 			"class/powercap/intel-rapl:0:0/energy_uj": file(uj),
 		}
-		s := newSensor(sys, Default().Device)
+		s := newSensor(sys, Default().Device, noon)
 		sys["class/powercap/intel-rapl:0/energy_uj"] = file(uj)
 		s.refresh(noon())
 		d := s.known(noon())
@@ -176,7 +177,7 @@ func FuzzSystem(f *testing.F) {
 				t.Error(err)
 			}
 		}
-		if j := s.joules(); math.IsNaN(j) || j < 0 || j > 1e9 {
+		if j := total(s); math.IsNaN(j) || j < 0 || j > 1e9 {
 			t.Errorf("%v J", j)
 		}
 		for _, r := range s.reasons(noon()) {
@@ -189,10 +190,10 @@ func FuzzSystem(f *testing.F) {
 
 // A system where every read fails counts as none.
 func TestSystemThatFails(t *testing.T) {
-	s := newSensor(failing{}, Default().Device)
+	s := newSensor(failing{}, Default().Device, noon)
 	s.refresh(noon())
-	if got := s.reasons(noon()); got != nil || s.joules() != 0 {
-		t.Errorf("%v, %v J", got, s.joules())
+	if got := s.reasons(noon()); got != nil || total(s) != 0 {
+		t.Errorf("%v, %v J", got, total(s))
 	}
 }
 

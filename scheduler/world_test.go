@@ -101,6 +101,7 @@ func openDB(t testing.TB, dir string) *kv.DB {
 // atNoon is a configuration independent of device and time zone.
 func atNoon() Config {
 	c := Default()
+	c.Device.ChargingOnly = false
 	c.Zone = time.UTC
 	return c
 }

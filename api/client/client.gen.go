@@ -437,6 +437,12 @@ const (
 	SettingSourceRuntime     SettingSource = "runtime"
 )
 
+// Defines values for SliceForm.
+const (
+	SliceFormQ4 SliceForm = "q4"
+	SliceFormQ8 SliceForm = "q8"
+)
+
 // Defines values for SpaceKind.
 const (
 	SpaceKindDialog   SpaceKind = "dialog"
@@ -449,6 +455,13 @@ const (
 const (
 	SpanInAbout SpanIn = "about"
 	SpanInQuote SpanIn = "quote"
+)
+
+// Defines values for StatusEnergySource.
+const (
+	StatusEnergySourceBattery   StatusEnergySource = "battery"
+	StatusEnergySourceProcessor StatusEnergySource = "processor"
+	StatusEnergySourceUnknown   StatusEnergySource = "unknown"
 )
 
 // Defines values for StatusFormForm.
@@ -532,11 +545,14 @@ type Account struct {
 	GeneratedTokens int `json:"generated_tokens"`
 	Jobs            int `json:"jobs"`
 
-	// Joules Energy of the whole machine, if it is measured.
+	// Joules Energy of the measured seconds; see the status. 0 if none was measured.
 	Joules float64 `json:"joules"`
 
 	// Kind The task of a job; the most useful first.
 	Kind JobKind `json:"kind"`
+
+	// MeasuredSeconds Compute time whose energy is known.
+	MeasuredSeconds float64 `json:"measured_seconds"`
 
 	// Preempted Attempts that a question interrupted.
 	Preempted int `json:"preempted"`
@@ -1474,7 +1490,7 @@ type Event struct {
 	// | `evicted` | items were evicted | layer (tensors, bank), count, bytes |
 	// | `job` | a job ended | kind, end, seconds |
 	// | `upload` | an upload made progress | id, state, counts |
-	// | `forgotten` | documents were deleted | the counts of the receipt |
+	// | `forgotten` | documents were deleted, or questions and answers that were kept long enough | the counts of the receipt |
 	// | `changed` | background work changed the answer of a question that a user had asked | id of the entry |
 	// | `settings` | settings of a space or of the daemon changed | keys |
 	// | `lost` | the client missed events that are not kept any more | `missed`: how many; absent if percached was restarted |
@@ -1489,7 +1505,7 @@ type Event struct {
 // | `evicted` | items were evicted | layer (tensors, bank), count, bytes |
 // | `job` | a job ended | kind, end, seconds |
 // | `upload` | an upload made progress | id, state, counts |
-// | `forgotten` | documents were deleted | the counts of the receipt |
+// | `forgotten` | documents were deleted, or questions and answers that were kept long enough | the counts of the receipt |
 // | `changed` | background work changed the answer of a question that a user had asked | id of the entry |
 // | `settings` | settings of a space or of the daemon changed | keys |
 // | `lost` | the client missed events that are not kept any more | `missed`: how many; absent if percached was restarted |
@@ -2519,6 +2535,9 @@ type Settings struct {
 	// K Number of chunks in a prompt, 1 to 64.
 	K *int `json:"k,omitempty"`
 
+	// KeepDays Days after which questions, answers and conversations that nobody used since are deleted. 0: never.
+	KeepDays *int `json:"keep_days,omitempty"`
+
 	// MaxWrong Maximum share (0-1) of wrong answers among those served for a question in other words. 0:
 	// serve only exact repeats and questions that clearly mean the same.
 	MaxWrong *float64 `json:"max_wrong,omitempty"`
@@ -2566,6 +2585,7 @@ type SettingsChange struct {
 	Drafts      *bool           `json:"drafts,omitempty"`
 	Guard       *bool           `json:"guard,omitempty"`
 	K           *int            `json:"k,omitempty"`
+	KeepDays    *int            `json:"keep_days,omitempty"`
 	MaxWrong    *float64        `json:"max_wrong,omitempty"`
 	Order       *Order          `json:"order,omitempty"`
 	Placement   *Placement      `json:"placement,omitempty"`
@@ -2586,7 +2606,10 @@ type Slice struct {
 	// Chunk Null for the instructions.
 	Chunk *ChunkID `json:"chunk"`
 	Depth int      `json:"depth"`
-	Hits  int64    `json:"hits"`
+
+	// Form The form of packed tensors. Exact ones have none.
+	Form *SliceForm `json:"form,omitempty"`
+	Hits int64      `json:"hits"`
 
 	// Model The fingerprint of the model.
 	Model string `json:"model"`
@@ -2606,6 +2629,9 @@ type Slice struct {
 	Tokens int        `json:"tokens"`
 	Used   *time.Time `json:"used,omitempty"`
 }
+
+// SliceForm The form of packed tensors. Exact ones have none.
+type SliceForm string
 
 // Space One partition of the documents.
 type Space struct {
@@ -2681,6 +2707,11 @@ type Status struct {
 	// Budget How much percached takes of this machine, and from what that follows.
 	Budget StatusBudget `json:"budget"`
 
+	// Energy Energy as the device measures it: of all its processors, or of the whole device while it
+	// runs on its battery. It includes what other programs used meanwhile. Questions and idle work
+	// that run at the same time share it evenly. Absent figures are unknown.
+	Energy StatusEnergy `json:"energy"`
+
 	// Idle Background work.
 	Idle StatusIdle `json:"idle"`
 
@@ -2711,6 +2742,36 @@ type StatusBudget struct {
 	// Memory The length of the context. Figures of the machine are those of now.
 	Memory BudgetMemory `json:"memory"`
 }
+
+// StatusEnergy Energy as the device measures it: of all its processors, or of the whole device while it
+// runs on its battery. It includes what other programs used meanwhile. Questions and idle work
+// that run at the same time share it evenly. Absent figures are unknown.
+type StatusEnergy struct {
+	// IdleJoules Energy of idle work in the last 30 days.
+	IdleJoules *float64 `json:"idle_joules,omitempty"`
+
+	// IdleJoulesToday Energy of idle work since midnight.
+	IdleJoulesToday *float64 `json:"idle_joules_today,omitempty"`
+
+	// IdleSeconds The time of that idle work whose energy is known.
+	IdleSeconds *float64 `json:"idle_seconds,omitempty"`
+
+	// QuestionJoules Mean energy of a question since the start.
+	QuestionJoules *float64 `json:"question_joules,omitempty"`
+
+	// Questions Questions since the start whose energy is known.
+	Questions int `json:"questions"`
+
+	// SavedJoules Estimate: the waiting time saved in the last 30 days, at the power of questions.
+	SavedJoules *float64           `json:"saved_joules,omitempty"`
+	Source      StatusEnergySource `json:"source"`
+
+	// Why Where the figures come from, or why there are none.
+	Why string `json:"why"`
+}
+
+// StatusEnergySource defines model for StatusEnergy.Source.
+type StatusEnergySource string
 
 // StatusForm How answers from packed tensors differ from exact ones.
 type StatusForm struct {

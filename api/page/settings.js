@@ -67,7 +67,7 @@ function yes(id, label, now, onchange) {
 }
 
 const hours = [["15m", "15 minutes"], ["30m", "30 minutes"], ["1h", "1 hour"], ["2h", "2 hours"], ["4h", "4 hours"], ["8h", "8 hours"], ["0s", "nothing"]];
-const levels = [0.2, 0.4, 0.6, 0.8].map((n) => [String(n), `above ${percent(n)}`]).concat([["1", "only when plugged in or full"]]);
+const levels = [["charging", "only while charging"]].concat([0.2, 0.4, 0.6, 0.8].map((n) => [String(n), `above ${percent(n)}`]));
 
 function drawWork(now) {
   const time = parseTime(now.windows);
@@ -83,7 +83,8 @@ function drawWork(now) {
     el("div", { class: "row" },
       choice("set-time", "Work by itself", kind, times, (to) => { if (to !== "other") change({ windows: to === "any" ? "" : formatTime({ from: "01:00", to: "06:00" }) }); }),
       time ? el("span", { class: "row tight" }, field("set-from", "from", "From"), "and", field("set-to", "to", "To")) : null),
-    choice("set-battery", "On battery", String(Number(now["min-battery"])), levels, (to) => change({ "min-battery": to })),
+    choice("set-battery", "On battery", now["charging-only"] === "true" ? "charging" : String(Number(now["min-battery"])), levels,
+      (to) => change(to === "charging" ? { "charging-only": "true" } : { "charging-only": "false", "min-battery": to })),
     choice("set-budget", "At most in a day", now["budget-compute"], hours, (to) => change({ "budget-compute": to })));
 }
 

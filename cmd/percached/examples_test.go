@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -111,9 +112,17 @@ func TestExamplesAreReal(t *testing.T) {
 		if err != nil || got.StatusCode != p.status {
 			t.Fatalf("%s %s: status %d, want %d; %v, %v", p.op, p.example, got.StatusCode, p.status, body, err)
 		}
+		if p.op == "getStatus" {
+			delete(body.(map[string]any), "energy") // the machine's own
+		}
 		want, shown := exampleOf(op.Responses.Status(p.status), p.example)
 		if p.status < 400 && !shown {
 			t.Fatalf("%s has no example %s for status %d", p.op, p.example, p.status)
+		}
+		if m, _ := want.(map[string]any); p.op == "getStatus" && m != nil {
+			m = maps.Clone(m)
+			delete(m, "energy")
+			want = m
 		}
 		if d := cmp.Diff(shape("", want), shape("", body)); shown && d != "" {
 			t.Errorf("%s %s is not as its example says (-example +real):\n%s", p.op, p.example, d)

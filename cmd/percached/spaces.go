@@ -72,6 +72,10 @@ Answers:
   order         order of chunks: relevance or canonical
   placement     placement of chunks: sequential or parallel
 
+History:
+  keep_days     days after which questions, answers and conversations that nobody used
+                since are deleted (0: never)
+
 Tensors:
   tensors       store and reuse tensors: true or false
   tensor_limit  maximum disk space for the tensors of the space, in bytes

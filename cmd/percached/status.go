@@ -106,8 +106,33 @@ func printStatus(p *cmdline.Printer, s *client.Status) {
 	p.Line("answers    %s %d questions, %d answered, %d out of date", bar(st.BankBytes, st.BankLimit), st.Entries, st.Answered, st.Stale)
 	p.Line("tensors    %s %d pieces of text; %s on disk", bar(st.TensorBytes, st.TensorLimit), st.Slices, cmdline.Size(st.DiskBytes))
 	p.Line("idle work  %s; %d jobs waiting, %d parked; took %.1f s and saved %.1f s in 30 days", s.Idle.State, s.Waiting.Jobs, s.Waiting.Parked, s.Idle.SpentSeconds, s.Idle.SavedSeconds)
+	printEnergy(p, s)
 	printPlacements(p, s)
 	p.Line("waiting    %d questions, %d uploads", s.Waiting.Questions, s.Waiting.Uploads)
+}
+
+// printEnergy prints what is known of energy, and says what is not.
+func printEnergy(p *cmdline.Printer, s *client.Status) {
+	e := s.Energy
+	var parts []string
+	if e.QuestionJoules != nil {
+		parts = append(parts, fmt.Sprintf("%.1f J a question (%d measured)", *e.QuestionJoules, e.Questions))
+	}
+	if e.IdleJoules != nil {
+		parts = append(parts, fmt.Sprintf("idle work %.0f J in 30 days", *e.IdleJoules))
+		if e.IdleJoulesToday != nil {
+			parts[len(parts)-1] += fmt.Sprintf(", %.0f J today", *e.IdleJoulesToday)
+		}
+		if e.SavedJoules != nil {
+			parts = append(parts, fmt.Sprintf("about %.0f J saved", *e.SavedJoules))
+		}
+	}
+	if e.Source == client.StatusEnergySourceUnknown {
+		parts = append(parts, "unknown now: "+e.Why)
+	} else {
+		parts = append(parts, "from "+e.Why)
+	}
+	p.Line("energy     %s", strings.Join(parts, "; "))
 }
 
 // bar draws how full something is.

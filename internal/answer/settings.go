@@ -135,11 +135,17 @@ func (s Settings) With(w percached.Settings) (Settings, error) {
 	if l := w.TensorLimit; l != nil && *l < 0 { // the tree applies it
 		err = errors.Join(err, fmt.Errorf("tensor_limit: %d is negative", *l))
 	}
+	if d := w.KeepDays; d != nil && (*d < 0 || *d > maxKeepDays) { // the node applies it
+		err = errors.Join(err, fmt.Errorf("keep_days: %d is not between 0 and %d", *d, maxKeepDays))
+	}
 	if err != nil {
 		return s, fault.New(fault.Invalid, "answer.Settings", "settings: %w", err)
 	}
 	return s, nil
 }
+
+// maxKeepDays is about a hundred years.
+const maxKeepDays = 36500
 
 // least is the similarity from which the gate considers a stored question.
 func (s Settings) least() float64 {

@@ -30,6 +30,9 @@ func wireSlice(ids percached.PublicIDs, n qkvtree.Info) api.Slice {
 		Space: n.Space, Model: n.Model, Placement: n.Placement, Depth: n.Depth, Path: ids.Path(n.Path), Tokens: n.Tokens,
 		Bytes: n.Bytes, Planes: n.Planes, Hits: n.Hits, Used: n.Used,
 	}
+	if n.Form != percached.Exact {
+		out.Form = n.Form.String()
+	}
 	if n.Chunk != (percached.ChunkID{}) {
 		chunk := ids.Chunk(n.Chunk)
 		out.Chunk = &chunk

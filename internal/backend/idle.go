@@ -65,7 +65,7 @@ func wireJob(j scheduler.Job) api.Job {
 func wireAccount(a scheduler.Account) api.Account {
 	return api.Account{
 		Kind: string(a.Kind), Jobs: a.Jobs, Failed: a.Failed, Preempted: a.Preempted, Seconds: a.Seconds, Computed: a.Computed,
-		Generated: a.Generated, Written: a.Written, Joules: a.Joules, Earned: a.Earned, Uses: a.Uses,
+		Generated: a.Generated, Written: a.Written, Joules: a.Joules, Measured: a.Measured, Earned: a.Earned, Uses: a.Uses,
 	}
 }
 

@@ -56,9 +56,10 @@ func (b *Backend) effective(sp percached.Space) (api.Settings, error) {
 	if b.Engine != nil && b.Engine.Info().NoSlices != "" {
 		set.Tensors = false
 	}
+	keep := b.KeepDays(sp)
 	return api.Settings{Settings: percached.Settings{
 		Threshold: &set.Threshold, Guard: &set.Guard, MaxWrong: &set.MaxWrong, Bank: &set.Bank, Tensors: &set.Tensors, Drafts: &set.Drafts, K: &set.K, Order: &set.Order,
-		Placement: &set.Placement, Planes: &set.Planes, Whole: &set.Whole, TensorLimit: sp.Settings.TensorLimit,
+		Placement: &set.Placement, Planes: &set.Planes, Whole: &set.Whole, TensorLimit: sp.Settings.TensorLimit, KeepDays: &keep,
 		Prediction: &work.Prediction, Stride: &work.Stride, Adaptive: &work.Adaptive, Conversion: &work.Conversion,
 	}}, err
 }

@@ -94,7 +94,11 @@ func (w fieldWalker) walk(path string, v reflect.Value, set func()) {
 		w.walk(path, v.Index(0), set)
 	case reflect.Map:
 		elem, key := reflect.New(v.Type().Elem()).Elem(), reflect.New(v.Type().Key()).Elem()
-		key.SetString("key")
+		if key.Kind() == reflect.String {
+			key.SetString("key")
+		} else {
+			key.SetUint(1)
+		}
 		v.Set(reflect.MakeMap(v.Type()))
 		put := func() { v.SetMapIndex(key, elem); set() }
 		put()
@@ -131,7 +135,7 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, func(e qabank.Entry) api.Entry { return wireEntry(none, e) }, "Space", "Vector", "Vector.#", "Embedder", "Sources", "Sources.#", "Seen", "Settings", "Vetoed", "Vetoed.#")
 	shows(t, func(e qabank.Entry) any { return wireExported(e) },
 		"Changed", "ID", "Space", "Answered", "Vector", "Vector.#", "Embedder", "Evidence.Version", "Seen", "Used", "Stale", "StaleWhy", "Vetoed", "Vetoed.#")
-	shows(t, wireCache, "Slack", "Dropped", "Moved", "Flushes")
+	shows(t, wireCache, "Slack", "Dropped", "Expired", "Moved", "Flushes")
 	shows(t, func(i qkvtree.Info) api.Slice { return wireSlice(none, i) }, "Priority")
 	shows(t, wireVerified)
 	shows(t, func(p predictor.Prediction) any { return wirePrediction(none, p, "") }, "Asked", "Asked.#")

@@ -42,13 +42,49 @@ func (b *Backend) status(context.Context, api.Nothing) (api.Status, error) {
 	}
 	out := wireStatus(b.Started, b.recorder.Questions(), now)
 	out.Budget = wireStatusBudget(b.Node.Budget())
+	if out.Energy, err = b.energy(out.Idle.SavedSeconds); err != nil {
+		return api.Status{}, err
+	}
 	out.Placements, err = b.listPlacements()
 	return out, err
 }
 
+// energy returns what is known of energy. Saved is the waiting time that idle work saved.
+func (b *Backend) energy(saved float64) (api.StatusEnergy, error) {
+	e := b.Scheduler.Energy()
+	out := api.StatusEnergy{Source: e.Source, Why: e.Why, Questions: e.Requests}
+	if e.Requests > 0 && e.Took > 0 {
+		out.QuestionJoules = new(e.Joules / float64(e.Requests))
+		out.SavedJoules = new(saved * e.Joules / e.Took.Seconds())
+	}
+	for _, of := range []struct {
+		since           time.Time
+		joules, seconds **float64
+	}{{b.Now().Add(-month), &out.IdleJoules, &out.IdleSeconds}, {b.Now(), &out.IdleJoulesToday, nil}} {
+		accounts, err := b.Scheduler.Ledger("", of.since)
+		if err != nil {
+			return out, err
+		}
+		var joules, seconds float64
+		for _, a := range accounts {
+			joules, seconds = joules+a.Joules, seconds+a.Measured
+		}
+		if seconds == 0 {
+			continue
+		}
+		*of.joules = &joules
+		if of.seconds != nil {
+			*of.seconds = &seconds
+		}
+	}
+	return out, nil
+}
+
+// month is the period of the ledger's sums.
+const month = 30 * 24 * time.Hour
+
 // State returns the figures of the metrics and the status.
 func (b *Backend) State() (telemetry.State, error) {
-	const month = 30 * 24 * time.Hour
 	tree, err := b.Tree.Stats()
 	if err != nil {
 		return telemetry.State{}, err

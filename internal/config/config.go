@@ -43,6 +43,7 @@ type Config struct {
 	MaxTokens     int
 	Memory        bool          // find facts about the user and use them where needed
 	Trajectories  bool          // the history keeps answers and decisions too
+	Keep          time.Duration // of questions and answers; 0: for ever
 	MaxWaiting    int           // questions that the model works on or that wait for it
 	Restarts      int           // of a failed model within RestartPeriod
 	RestartPeriod time.Duration // to which Restarts belongs
@@ -60,6 +61,7 @@ type Idle struct {
 	Zone       *time.Location
 	Compute    time.Duration // budget of a window
 	Questions  int           // budget of a window
+	Charging   bool          // only while a device with a battery is charging
 	MinBattery float64
 	Prediction string
 	Stride     int     // questions predicted at a time
@@ -112,7 +114,7 @@ func Default() Config {
 		BankLimit: 100 << 20, History: 1000, ChunkWords: 100, Fusion: "weighted", Order: "relevance", K: 3, Threshold: -1, Guard: true,
 		MaxWrong: 0.01, MaxChanged: 0.02, MaxTokens: 256, Memory: true, MaxWaiting: 64, Restarts: 3, RestartPeriod: 10 * time.Minute,
 		Idle: Idle{
-			After: 30 * time.Second, Zone: time.Local, Compute: time.Hour, Questions: 500, MinBattery: 0.4, Prediction: "both",
+			After: 30 * time.Second, Zone: time.Local, Compute: time.Hour, Questions: 500, Charging: true, MinBattery: 0.4, Prediction: "both",
 			Stride: 5, Cutoff: -1, Adaptive: true, Conversion: true, Quiet: 2 * time.Minute, Floor: 0.3,
 			PayHorizon: 14 * 24 * time.Hour, PayTrial: 2 * time.Minute, PayWorth: 10,
 		},
@@ -154,6 +156,8 @@ func (c Config) Validate() error {
 	bad(c.GPULayers < -1, "gpu-layers", "%d is less than -1", c.GPULayers)
 	bad(c.Context != Auto && (c.Context < 1 || c.Context > 1<<24), "context", "%d is neither auto nor between 1 and %d", c.Context, 1<<24)
 	bad(c.MaxTokens < 1, "max-tokens", "%d is not positive", c.MaxTokens)
+	bad(c.Keep < 0, "keep", "%v is negative; 0 keeps questions and answers for ever", c.Keep)
+	bad(c.Keep > 0 && c.Keep < time.Hour, "keep", "%v is less than 1h", c.Keep)
 	bad(c.ChunkWords < 20 || c.ChunkWords > 400, "chunk-words", "%d is not between 20 and 400", c.ChunkWords)
 	bad(!IsKVType(c.KV), "kv", "%q is neither f16, q8_0 nor q4_0", c.KV)
 	var p percached.Placement

@@ -82,6 +82,10 @@ func Groups() []Group {
 				Name: "trajectories", Live: true, About: "Keep the answer, the decision about facts and the user's verdict of each question in the history, for percached history export",
 				Of: func(c *Config) Value { return boolean(&c.Trajectories) },
 			},
+			{
+				Name: "keep", Live: true, Flag: true, About: "Time after which the daemon deletes questions, answers and conversations that nobody used since, such as 90d; 0s: never",
+				Of: func(c *Config) Value { return duration(&c.Keep) },
+			},
 		}},
 		{"Idle work", []Key{
 			{Name: "idle-after", Live: true, About: "Time without questions before idle work starts", Of: func(c *Config) Value { return duration(&c.Idle.After) }},
@@ -93,7 +97,8 @@ func Groups() []Group {
 				Name: "budget-compute", Live: true, About: "Maximum computing time of idle work in a window, or in a day if there are no windows",
 				Of: func(c *Config) Value { return duration(&c.Idle.Compute) },
 			},
-			{Name: "min-battery", Live: true, About: "Minimum battery level (0-1) for idle work while unplugged", Of: func(c *Config) Value { return number(&c.Idle.MinBattery) }},
+			{Name: "charging-only", Live: true, About: "Idle work waits until a device with a battery is charging", Of: func(c *Config) Value { return boolean(&c.Idle.Charging) }},
+			{Name: "min-battery", Live: true, About: "Minimum battery level (0-1) for idle work while unplugged, if charging-only is false", Of: func(c *Config) Value { return number(&c.Idle.MinBattery) }},
 			{
 				Name: "prediction", Live: true, About: "What is stored for predicted questions: off, answers, or both answers and tensors",
 				Of: func(c *Config) Value { return text(&c.Idle.Prediction) },

@@ -122,16 +122,34 @@ func size(to *int64) Value {
 
 func duration(to *time.Duration) Value {
 	return valueOf(to, "duration", shortly, func(s string) (time.Duration, error) {
-		v, err := time.ParseDuration(s)
+		v, err := parseDuration(s)
 		if err != nil {
-			return 0, errors.New("the value is not a duration such as 90s or 1h30m")
+			return 0, errors.New("the value is not a duration such as 90s, 1h30m or 90d")
 		}
 		return v, nil
 	})
 }
 
+const day = 24 * time.Hour
+
+// parseDuration also reads whole days, such as 90d.
+func parseDuration(s string) (time.Duration, error) {
+	days, whole := strings.CutSuffix(s, "d")
+	if !whole {
+		return time.ParseDuration(s)
+	}
+	n, err := strconv.Atoi(days)
+	if err != nil || n < 0 || n > int(math.MaxInt64/day) {
+		return 0, strconv.ErrRange
+	}
+	return time.Duration(n) * day, nil
+}
+
 // shortly is a duration without units that are zero.
 func shortly(d time.Duration) string {
+	if d > 0 && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
 	s := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(s, zero) {

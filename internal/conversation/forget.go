@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"slices"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -39,6 +40,18 @@ func (s *Store) delete(c *stored) (turns int, err error) {
 	}
 	delete(s.of(c.space), c.ID)
 	return len(keys) - 1, nil
+}
+
+// Older returns the conversations of a space that were not used since a time.
+func (s *Store) Older(space string, before time.Time) (ids []ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, c := range s.spaces[kv.NewSpaceID(space)] {
+		if c.Used.Before(before) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // DropSpace removes the conversations of a space and returns how many turns they had.

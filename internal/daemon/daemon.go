@@ -198,6 +198,7 @@ func (d *daemon) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	c.Observers = node.Observers{
 		Lost: rec.Damaged, BankObserver: rec.Bank(), TreeObserver: rec.Tree(), SchedulerObserver: rec.Scheduler(), Asked: rec.Asked,
 		Completed: rec.Completed, Checked: rec.Checked, Changed: rec.Changed, Stopped: d.metrics.EngineCancelled, Restarted: d.metrics.EngineRestarted,
+		Expired: func(slices int) { d.metrics.Expired("slices", slices) }, Outlived: rec.Outlived,
 	}
 	c.Folder, c.Log, c.SkipCleanUp = d.home, d.log, d.daemon
 	c.Progress = func(of1 float64) { d.stage.set(StageLoading, of1) }

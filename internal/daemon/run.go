@@ -62,6 +62,14 @@ func (d *daemon) run(ctx context.Context, stderr io.Writer) error {
 		g.Go(func() error { return in.Run(served) })
 		if d.daemon {
 			g.Go(func() error {
+				again := time.NewTicker(node.ExpireInterval)
+				defer again.Stop()
+				d.node.ExpireOnTick(parts, again.C)
+				return nil
+			})
+		}
+		if d.daemon {
+			g.Go(func() error {
 				again := time.NewTicker(memoryInterval)
 				defer again.Stop()
 				limitMemory(parts, node.UploadMemory(machine.Memory()), again.C)

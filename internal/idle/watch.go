@@ -11,6 +11,7 @@ import (
 type idler interface {
 	Foreground() (end func())
 	Changed(space string)
+	MeasureRequest() (end func(took time.Duration))
 	ledger
 }
 
@@ -37,9 +38,10 @@ func (w *Watch) Asked(space, question string) func(answer.Answer, error) {
 	if w.Scheduler == nil {
 		return func(answer.Answer, error) {}
 	}
-	end := w.Scheduler.Foreground()
+	end, measured := w.Scheduler.Foreground(), w.Scheduler.MeasureRequest()
 	return func(a answer.Answer, err error) {
 		defer end()
+		measured(a.Times.Total)
 		if err != nil {
 			return
 		}

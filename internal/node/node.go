@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached"
@@ -60,7 +61,6 @@ type Node struct {
 	Worker        *idle.Worker
 	Scheduler     *scheduler.Scheduler
 	Memory        *memory.Book
-
 	Dependencies
 	BuiltInModel     bool            // the language model is the built-in one
 	QuestionEmbedder llm.Embedder    // the embedder, with the prefix of questions
@@ -69,6 +69,7 @@ type Node struct {
 	budget           budgets
 	configuring      sync.Mutex     // held while settings of the layers change
 	closers          []func() error // in order of opening
+	keep             atomic.Int64   // how long what users asked is kept, in ns; 0: for ever
 }
 
 // Dependencies replace parts that Open would make itself. The zero value replaces none.
@@ -255,6 +256,7 @@ func (n *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error
 	if err != nil { // some values depend on the model
 		return cmdline.Misused(err)
 	}
+	n.keep.Store(int64(c.Keep))
 	watch := &idle.Watch{}
 	n.Asker, err = answer.New(answer.Parts{
 		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Likeness: n.Likeness, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,

@@ -8,6 +8,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
+	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/models"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
@@ -32,7 +33,8 @@ func IdleConfig(c config.Config) idle.Config {
 	r.Prediction, r.Stride, r.Adaptive, r.Conversion, r.Floor = percached.Prediction(in.Prediction), in.Stride, in.Adaptive, in.Conversion, in.Floor
 	r.QuietDocuments, r.QuietQuestions = in.Quiet, in.Quiet
 	p := &r.Policy
-	p.IdleAfter, p.Zone, p.Budget.Compute, p.Budget.Questions, p.Device.MinBattery = in.After, in.Zone, in.Compute, in.Questions, in.MinBattery
+	p.IdleAfter, p.Zone, p.Budget.Compute, p.Budget.Questions = in.After, in.Zone, in.Compute, in.Questions
+	p.Device.ChargingOnly, p.Device.MinBattery = in.Charging, in.MinBattery
 	p.Windows = nil
 	for _, w := range in.Windows {
 		p.Windows = append(p.Windows, scheduler.Window(w))
@@ -112,7 +114,9 @@ type Observers struct {
 	Checked           func(space string, right bool)
 	Changed           func(space string, entry qabank.ID) // idle work changed a user's answer
 	Stopped           func()
-	Restarted         func() // the model failed and was loaded again
+	Restarted         func()                               // the model failed and was loaded again
+	Expired           func(slices int)                     // of conversations
+	Outlived          func(space string, r ingest.Receipt) // deleted because it was kept long enough
 }
 
 // observeDamage observes lost records of one layer.

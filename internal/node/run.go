@@ -96,7 +96,11 @@ func (n *Node) Reconfigure(from, to config.Config) error {
 			}
 			return n.Tree.SetLimit(n.chooseTensors(c).Limit)
 		},
-		func(c config.Config) error { n.setConfig(c); return nil },
+		func(c config.Config) error {
+			n.setConfig(c)
+			n.keep.Store(int64(c.Keep))
+			return nil
+		},
 	}
 	for i, step := range steps {
 		err := step(to)

@@ -35,6 +35,8 @@ var (
 
 	uploadStates = []string{"queued", "running", "done", "failed", "dropped"}
 
+	expiring = []string{"slices", "questions", "answers", "turns", "predictions"}
+
 	// caches are the layers that answers come from; stores are the layers that can find damage.
 	caches = []string{"bank", "tensors"}
 	stores = []string{"bank", "tensors", "knowledge", "predictor", "scheduler"}

@@ -64,9 +64,11 @@ func TestHostileWords(t *testing.T) {
 		m.Answer(Answer{Outcome: w, Stages: []Stage{{w, time.Second}}, GateRefusals: []string{w, w}})
 		m.AnswerFailed(w)
 		m.Job(w, w, time.Second, 1, 1, 1)
+		m.JobEnergy(w, 1)
 		m.Job("decode", w, time.Second, 1, 1, 1)
 		m.Stored(w, 1, 1)
 		m.Evicted(w, 1, 1)
+		m.Expired(w, 1)
 		m.Damaged(w)
 		m.Upload(w)
 	}
@@ -126,7 +128,9 @@ func TestHostileWords(t *testing.T) {
 		`percached_layer_evicted_total{layer="other"}`:                                 n,
 		`percached_layer_evicted_bytes_total{layer="other"}`:                           n,
 		`percached_layer_damaged_total{layer="other"}`:                                 n,
+		`percached_idle_joules_total{kind="other"}`:                                    n,
 		`percached_uploads_total{state="other"}`:                                       n,
+		`percached_expired_total{what="other"}`:                                        n,
 		`percached_queue_jobs{kind="other"}`:                                           2 * n,
 		`percached_ledger_spent_seconds{kind="other"}`:                                 3 * n,
 		`percached_ledger_saved_seconds{kind="other"}`:                                 4 * n,

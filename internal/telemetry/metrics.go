@@ -17,9 +17,11 @@ type Metrics struct {
 	jobs     jobs
 	layers   layers
 	uploads  byLabel[prometheus.Counter]
+	expired  byLabel[prometheus.Counter]
 	typed    completions
 
 	forgotten, restarts, cancelled, dropped prometheus.Counter
+	measured, joules                        prometheus.Counter
 
 	watcher *watcher
 }
@@ -34,7 +36,11 @@ func newIn(r *prometheus.Registry) *Metrics {
 	}
 	uploads := to.counters("percached_uploads_total", "Uploads that entered a state.", "state")
 	m.uploads = forLabels(uploadStates, func(w string) prometheus.Counter { return uploads.WithLabelValues(w) })
+	expired := to.counters("percached_expired_total", "What was deleted because of its age.", "what")
+	m.expired = forLabels(expiring, func(w string) prometheus.Counter { return expired.WithLabelValues(w) })
 	m.forgotten = to.counter("percached_documents_forgotten_total", "Deleted documents.")
+	m.measured = to.counter("percached_questions_measured_total", "Questions whose energy is known.")
+	m.joules = to.counter("percached_question_joules_total", "Energy of the questions whose energy is known.")
 	m.restarts = to.counter("percached_engine_restarts_total", "Restarts of the engine.")
 	m.cancelled = to.counter("percached_engine_cancelled_total", "Computations stopped because the client disconnected.")
 	m.dropped = to.counter("percached_http_connections_dropped_total", "Idle connections closed to make room for others.")
@@ -50,6 +56,10 @@ func (m *Metrics) Handler() http.Handler {
 
 // Forgotten counts deleted documents.
 func (m *Metrics) Forgotten(documents int) { add(m.forgotten, documents) }
+
+// Expired counts what was deleted because of its age: slices, questions, answers, turns or
+// predictions.
+func (m *Metrics) Expired(what string, n int) { add(m.expired.of(what), n) }
 
 // Upload counts an upload that entered a state.
 func (m *Metrics) Upload(state string) { m.uploads.of(state).Inc() }

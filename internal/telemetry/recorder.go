@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
 	"github.com/percached/percached/scheduler"
@@ -98,12 +99,29 @@ func (r *Recorder) Bank() qabank.Observer {
 	}
 }
 
+// Outlived observes what was deleted because it was kept long enough.
+func (r *Recorder) Outlived(space string, gone ingest.Receipt) {
+	for what, n := range map[string]int{
+		"questions": gone.History, "answers": gone.Entries, "turns": gone.Turns, "predictions": gone.Predicted, "slices": gone.Slices,
+	} {
+		r.Metrics.Expired(what, n)
+	}
+	r.publish(api.EventForgotten, space, map[string]any{
+		"documents": 0, "chunks": 0, "slices": gone.Slices, "slice_bytes": gone.Bytes, "entries": gone.Entries,
+		"history": gone.History, "summaries": 0, "predictions": gone.Predicted, "turns": gone.Turns, "cleaned_up": false,
+	})
+}
+
 // Scheduler observes idle work.
 func (r *Recorder) Scheduler() scheduler.Observer {
 	return scheduler.Observer{
 		Damaged: func(err error) { r.Damaged("scheduler", err) },
+		Request: r.Metrics.RequestEnergy,
 		Ended: func(st scheduler.Step) {
 			d := st.Done
+			if st.Joules != nil {
+				r.Metrics.JobEnergy(string(st.Job.Kind), *st.Joules)
+			}
 			r.Metrics.Job(string(st.Job.Kind), string(st.End), st.Took, d.Computed, d.Generated, d.Written)
 			r.publish(api.EventJob, st.Job.Space, map[string]any{
 				"id": st.Job.ID(), "kind": st.Job.Kind, "subject": r.IDs.Subject(*st.Job), "end": st.End, "seconds": st.Took.Seconds(), "computed_tokens": d.Computed,

@@ -166,6 +166,10 @@ func TestConcurrent(t *testing.T) {
 		`percached_answer_saved_seconds_total{layer="tensors"}`:          3,
 		`percached_job_written_bytes_total{kind="decode"}`:               4096,
 		`percached_layer_written_bytes_total{layer="tensors"}`:           300,
+		`percached_expired_total{what="turns"}`:                          4,
+		`percached_idle_joules_total{kind="decode"}`:                     25,
+		`percached_questions_measured_total`:                             1,
+		`percached_question_joules_total`:                                2.5,
 		`percached_documents_forgotten_total`:                            7,
 	} {
 		if want := each * tellers * times; got[name] != want {

@@ -42,6 +42,7 @@ type Config struct {
 	// Progress, if not nil, receives the loaded fraction of the model, 0 to 1.
 	Progress func(fraction float64)
 
+	cores  cores        // that Open found
 	memory func() int64 // free memory in bytes; negative: unknown. For tests
 	piece  int          // target size of a slice's piece instead of pieceBytes. For tests
 }

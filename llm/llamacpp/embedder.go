@@ -55,6 +55,7 @@ func OpenEmbedder(ctx context.Context, c Config, g *Gate) (*Embedder, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	c = c.onFastCores()
 	m, err := openModel(ctx, c, func(f *gguf.File) (kv, scratch int64) {
 		of := c
 		of.Split = c.Context
@@ -72,7 +73,7 @@ func OpenEmbedder(ctx context.Context, c Config, g *Gate) (*Embedder, error) {
 		e.free()
 		return nil, err
 	}
-	e.worker = g.newWorker(c.Queue, m.stop)
+	e.worker = g.newWorker(c.Queue, c.cores, m.stop)
 	if err := e.measureThreshold(ctx, c.Model); err != nil {
 		return nil, errors.Join(fault.New(fault.Timeout, opOpenEmbedder, "%w", err), e.Close())
 	}
@@ -108,8 +109,8 @@ func (e *Embedder) open(c Config) error {
 			}
 		}
 	}
-	e.c = C.pc_context_new(m.c, p, m.flags, false)
-	e.pace = newPace(c.Threads)
+	c.cores.during(func() { e.c = C.pc_context_new(m.c, p, m.flags, false) })
+	e.pace = newPace(c.Threads, c.cores)
 	if e.c == nil {
 		return fault.New(fault.Unsupported, opOpenEmbedder, "%s: %s", c.Model, takeErrors())
 	}

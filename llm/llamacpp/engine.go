@@ -46,6 +46,7 @@ func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	c = c.onFastCores()
 	m, err := openModel(ctx, c, func(f *gguf.File) (kv, scratch int64) { return contextBytes(f, c) })
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func OpenEngine(ctx context.Context, c Config, g *Gate) (*Engine, error) {
 		e.free()
 		return nil, err
 	}
-	e.worker = g.newWorker(c.Queue, m.stop)
+	e.worker = g.newWorker(c.Queue, c.cores, m.stop)
 	e.typingEnd = time.AfterFunc(typingIdle, e.endTyping)
 	e.typingEnd.Stop()
 	return e, nil
@@ -125,8 +126,8 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	p.kv_unified = true
 	p.swa_full = true // layers with a sliding window keep all tokens, so that every part can be stored
 	e.params = p
-	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c)), pace: newPace(c.Threads)}
-	k.c = C.pc_context_new(m.c, p, m.flags, true)
+	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c)), pace: newPace(c.Threads, c.cores)}
+	c.cores.during(func() { k.c = C.pc_context_new(m.c, p, m.flags, true) })
 	if k.c == nil {
 		return fault.New(fault.Unsupported, opOpen, "%s: %s", c.Model, takeErrors())
 	}

@@ -36,6 +36,7 @@ type job struct {
 // priority in order of arrival.
 type worker struct {
 	gate    *Gate
+	cores   cores
 	limit   int // maximum number of waiting jobs of each priority
 	wake    *sync.Cond
 	line    [2][]*job
@@ -45,8 +46,8 @@ type worker struct {
 	gone    chan struct{}
 }
 
-func (g *Gate) newWorker(limit int, stop func(bool)) *worker {
-	w := &worker{gate: g, limit: limit, stop: stop, wake: sync.NewCond(&g.mu), gone: make(chan struct{})}
+func (g *Gate) newWorker(limit int, on cores, stop func(bool)) *worker {
+	w := &worker{gate: g, limit: limit, cores: on, stop: stop, wake: sync.NewCond(&g.mu), gone: make(chan struct{})}
 	g.mu.Lock()
 	g.workers[w] = struct{}{}
 	g.mu.Unlock()
@@ -179,11 +180,12 @@ func (w *worker) next() *job {
 
 func (w *worker) run() {
 	defer close(w.gone)
-	if installed {
+	if installed || len(w.cores.cpus) > 0 {
 		// An installed llama.cpp is usually built with OpenMP, which starts helper threads
 		// for each calling thread. The thread stays locked, so that they end with this
-		// goroutine.
+		// goroutine; and so that no other goroutine runs on a bound thread.
 		runtime.LockOSThread()
+		w.cores.bind()
 	}
 	for j := w.next(); j != nil; j = w.next() {
 		err := j.run()

@@ -21,7 +21,7 @@ const (
 	paceSpare = 0.25                   // share of a processor that others may use without costing a thread
 )
 
-// load is what the machine's processors did since its start. Programs of lower priority
+// load is what the processors on which the threads may run did since the machine's start. Programs of lower priority
 // do not count.
 type load struct {
 	processors int
@@ -39,8 +39,8 @@ type pace struct {
 	at      time.Time
 }
 
-func newPace(most int) *pace {
-	p := &pace{most: most, threads: most, now: time.Now, look: lookAtLoad}
+func newPace(most int, on cores) *pace {
+	p := &pace{most: most, threads: most, now: time.Now, look: func() (load, bool) { return lookAtLoad(on.cpus) }}
 	p.seen, _ = p.look()
 	p.at = p.now()
 	return p

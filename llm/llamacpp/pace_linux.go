@@ -3,6 +3,7 @@ package llamacpp
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -11,8 +12,9 @@ import (
 // tick is the unit of /proc/stat on every Linux platform.
 const tick = 10 * time.Millisecond
 
-// lookAtLoad reads the load of the machine and of this process.
-func lookAtLoad() (l load, ok bool) {
+// lookAtLoad reads the load of these processors, or of all if none are named, and of this
+// process.
+func lookAtLoad(cpus []int) (l load, ok bool) {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return l, false
@@ -30,32 +32,40 @@ func lookAtLoad() (l load, ok bool) {
 		return l, false
 	}
 	l.own = time.Duration(own.Utime.Nano() + own.Stime.Nano())
-	return l, l.read(stat, average, priority < usual)
+	return l, l.read(stat, average, priority < usual, cpus)
 }
 
 // usual is the kernel's priority of a process with nice value 0.
 const usual = 20
 
-// read parses the busy times from the line of all processors: user, nice, system, idle,
+// read parses the busy times from the line of all processors, or of some: user, nice, system, idle,
 // iowait, irq, softirq, steal. Time stolen from a virtual machine counts as busy; niced
 // programs count only for a niced process. From the load average it takes the runnable
 // threads, as in "0.31 0.42 0.40 3/411 2077".
-func (l *load) read(stat, average []byte, nice bool) bool {
+func (l *load) read(stat, average []byte, nice bool, cpus []int) bool {
 	for line := range bytes.Lines(stat) {
 		f := bytes.Fields(line)
 		switch {
 		case len(f) < 9 || !bytes.HasPrefix(f[0], []byte("cpu")):
+			continue
 		case len(f[0]) > len("cpu"):
-			l.processors++
-		default:
-			for i, word := range f[1:9] {
-				n, err := strconv.ParseInt(string(word), 10, 64)
-				if err != nil {
-					return false
-				}
-				if idle := i == 3 || i == 4; !idle && (i != 1 || nice) {
-					l.busy += time.Duration(n) * tick
-				}
+			cpu, err := strconv.Atoi(string(f[0][len("cpu"):]))
+			if err != nil || len(cpus) > 0 && !slices.Contains(cpus, cpu) {
+				continue
+			}
+			if l.processors++; len(cpus) == 0 {
+				continue // the line of all has it
+			}
+		case len(cpus) > 0:
+			continue
+		}
+		for i, word := range f[1:9] {
+			n, err := strconv.ParseInt(string(word), 10, 64)
+			if err != nil {
+				return false
+			}
+			if idle := i == 3 || i == 4; !idle && (i != 1 || nice) {
+				l.busy += time.Duration(n) * tick
 			}
 		}
 	}

@@ -2,4 +2,4 @@
 
 package llamacpp
 
-func lookAtLoad() (load, bool) { return load{}, false }
+func lookAtLoad([]int) (load, bool) { return load{}, false }

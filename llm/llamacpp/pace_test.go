@@ -33,7 +33,7 @@ func TestPace(t *testing.T) {
 	} {
 		at := time.Unix(1, 0)
 		l := load{processors: tc.processors}
-		p := newPace(tc.most)
+		p := newPace(tc.most, cores{})
 		p.seen, p.at = l, at
 		p.now = func() time.Time { return at }
 		p.look = func() (load, bool) { return l, true }
@@ -47,7 +47,7 @@ func TestPace(t *testing.T) {
 			}
 		}
 	}
-	p := newPace(3)
+	p := newPace(3, cores{})
 	p.at = p.at.Add(-time.Minute)
 	p.look = func() (load, bool) { return load{}, false }
 	if got := p.choose(); got != 3 {

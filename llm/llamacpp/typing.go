@@ -131,8 +131,9 @@ func (e *Engine) openTyping(size int) error {
 	p := e.params
 	p.n_ctx, p.n_seq_max = C.uint32_t(size), typingSequences
 	p.n_batch, p.n_ubatch = C.uint32_t(split), C.uint32_t(split)
-	k := &cache{vocabulary: e.cache.vocabulary, split: split, pace: newPace(c.Threads), onBatch: e.cache.onBatch}
-	if k.c = C.pc_context_new(e.model.c, p, e.model.flags, false); k.c == nil {
+	k := &cache{vocabulary: e.cache.vocabulary, split: split, pace: newPace(c.Threads, c.cores), onBatch: e.cache.onBatch}
+	c.cores.during(func() { k.c = C.pc_context_new(e.model.c, p, e.model.flags, false) })
+	if k.c == nil {
 		return fault.New(fault.Unavailable, opComplete, "llama.cpp makes no context for typing: %s", takeErrors())
 	}
 	_, recurrent := e.model.recurrence()

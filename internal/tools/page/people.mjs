@@ -139,7 +139,7 @@ export async function set(browser, daemon) {
   await page.locator("#settings", { hasText: "of 50 MB used" }).waitFor();
   await page.getByRole("button", { name: "Clear the list of my questions" }).click();
   await page.locator("#asker-form").getByRole("button", { name: "Cancel" }).click();
-  await daemon.call("PATCH", "v1/config", { "min-battery": "0.4" });
+  await daemon.call("PATCH", "v1/config", { "min-battery": "0.4", "charging-only": "true" });
   assert.deepEqual(faults, []);
   await close();
 }
