@@ -135,7 +135,7 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, func(e qabank.Entry) api.Entry { return wireEntry(none, e) }, "Space", "Vector", "Vector.#", "Embedder", "Sources", "Sources.#", "Seen", "Settings", "Vetoed", "Vetoed.#")
 	shows(t, func(e qabank.Entry) any { return wireExported(e) },
 		"Changed", "ID", "Space", "Answered", "Vector", "Vector.#", "Embedder", "Evidence.Version", "Seen", "Used", "Stale", "StaleWhy", "Vetoed", "Vetoed.#")
-	shows(t, wireCache, "Slack", "Dropped", "Expired", "Moved", "Flushes")
+	shows(t, wireCache, "Promoted", "Packed", "Forms.Nodes", "Forms.Bytes", "Slack", "Dropped", "Expired", "Moved", "Flushes")
 	shows(t, func(i qkvtree.Info) api.Slice { return wireSlice(none, i) }, "Priority")
 	shows(t, wireVerified)
 	shows(t, func(p predictor.Prediction) any { return wirePrediction(none, p, "") }, "Asked", "Asked.#")
