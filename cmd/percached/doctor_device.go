@@ -26,6 +26,7 @@ func examineDevice(cmd *cobra.Command, open selftest.Opener, s *selftest.Source,
 		return nil, err
 	}
 	f := selftest.Facts{Config: conf.Now(), CPU: llamacpp.CPU(), Sys: os.DirFS("/sys")}
+	_, f.Cores = llamacpp.FastCores()
 	chosen := cmd.Flags().Changed("model") || cmd.Flags().Changed("shape") || cmd.Flags().Changed("quant")
 	if !chosen {
 		s.Model = f.Config.Model

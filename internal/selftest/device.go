@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/internal/budget"
 	"github.com/percached/percached/internal/config"
@@ -44,7 +44,8 @@ type Facts struct {
 	Library string // llama.cpp and its device
 	Context budget.Context
 	Tensors budget.Tensors
-	Sys     fs.FS // Linux's /sys
+	Cores   string // to which threads are bound, or why to none
+	Sys     fs.FS  // Linux's /sys
 }
 
 // rows has one func for each optimisation, in the order of the report. A new optimisation gets a
@@ -107,45 +108,7 @@ func gpuLayers(f *Facts) Optimisation {
 
 // fastCores: threads on slow cores delay those on fast ones.
 func fastCores(f *Facts) Optimisation {
-	fast, all := fastProcessors(f.Sys)
-	o := Optimisation{Name: "threads on fast cores", On: true, Needs: fmt.Sprintf("threads = %d", fast)}
-	switch {
-	case all == 0:
-		o.Why = fmt.Sprintf("at most %d threads; the system does not say how fast each core is", f.Config.Threads)
-	case fast == all:
-		o.Why = fmt.Sprintf("at most %d threads; all %d cores are equally fast", f.Config.Threads, all)
-	case f.Config.Threads <= fast:
-		o.Why = fmt.Sprintf("at most %d threads for %d fast cores of %d", f.Config.Threads, fast, all)
-	default:
-		o.On, o.Why = false, fmt.Sprintf("up to %d threads, but only %d of %d cores are fast", f.Config.Threads, fast, all)
-	}
-	if runtime.GOOS == "linux" {
-		o.Why += "; fewer while other programs compute"
-	}
-	return o
-}
-
-// fastProcessors counts the cores of at least nine tenths of the highest capacity.
-func fastProcessors(sys fs.FS) (fast, all int) {
-	var capacities []int
-	for _, file := range []string{"cpu_capacity", "cpufreq/cpuinfo_max_freq"} {
-		files, _ := fs.Glob(sys, "devices/system/cpu/cpu[0-9]*/"+file)
-		for _, name := range files {
-			b, _ := fs.ReadFile(sys, name)
-			if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
-				capacities = append(capacities, n)
-			}
-		}
-		if len(capacities) > 0 {
-			break
-		}
-	}
-	for _, n := range capacities {
-		if n >= slices.Max(capacities)*9/10 {
-			fast++
-		}
-	}
-	return fast, len(capacities)
+	return Optimisation{Name: "threads on fast cores", On: true, Why: fmt.Sprintf("%s; at most %d threads", f.Cores, f.Config.Threads)}
 }
 
 func flashAttention(f *Facts) Optimisation {
@@ -183,7 +146,12 @@ func drafts(f *Facts) Optimisation {
 }
 
 func tiers(f *Facts) Optimisation {
-	return Optimisation{"tiers of stored tensors", false, "all are stored as they are computed, in " + f.Config.KV, "a later version"}
+	most := f.Config.MaxChanged
+	return Optimisation{
+		"smaller forms of tensors", most > 0 && f.Model.NoSlices == "",
+		cmp.Or(f.Model.NoSlices, unless(most > 0, "max-changed is 0"), fmt.Sprintf("used near the tensor-limit, if the form changes at most %.3g %% of your answers (percached status shows it)", 100*most)),
+		cmp.Or(unless(f.Model.NoSlices == "", "another model"), "max-changed above 0"),
+	}
 }
 
 func prediction(f *Facts) Optimisation {
@@ -194,10 +162,13 @@ func prediction(f *Facts) Optimisation {
 func idleOnBattery(f *Facts) Optimisation {
 	o := Optimisation{Name: "idle work on battery", On: true, Needs: "a charger, or a lower min-battery"}
 	batteries := valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "capacity")
+	unplugged := slices.Contains(valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "status"), "Discharging")
 	switch least := int(100 * f.Config.Idle.MinBattery); {
 	case len(batteries) == 0:
 		o.Why = "the system shows no battery"
-	case slices.Contains(valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "status"), "Discharging") && percent(batteries[0]) < least:
+	case f.Config.Idle.Charging:
+		o.On, o.Why, o.Needs = false, "idle work waits until the device is charging", "charging-only = false"
+	case unplugged && percent(batteries[0]) < least:
 		o.On, o.Why = false, fmt.Sprintf("the battery is at %s %%, below %d %%, and not charging", batteries[0], least)
 	default:
 		o.Why = fmt.Sprintf("the battery is at %s %%; unplugged, idle work stops below %d %%", batteries[0], least)
@@ -223,8 +194,9 @@ func diskBudget(f *Facts) Optimisation {
 	return Optimisation{"disk budget", on, fmt.Sprintf("stored tensors take at most %s: %s", cmdline.Size(f.Tensors.Limit), f.Tensors.Why()), "tensor-limit = auto"}
 }
 
-func encryption(*Facts) Optimisation {
-	return Optimisation{"encryption at rest", false, "percached does not encrypt the data folder", "an encrypted disk"}
+func encryption(f *Facts) Optimisation {
+	on := home.Encrypted(f.Config.Data)
+	return Optimisation{"encryption at rest", on, cmp.Or(unless(on, "the data folder is not encrypted"), "the data folder is encrypted"), "percached init --encrypt, and a backup to fill the new folder"}
 }
 
 func energyReadings(f *Facts) Optimisation {
@@ -235,6 +207,10 @@ func energyReadings(f *Facts) Optimisation {
 			o.On, o.Why = true, "from the CPU's own counters"
 			return o
 		}
+	}
+	if slices.Contains(valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "status"), "Discharging") {
+		o.On, o.Why = true, "from the battery, while it discharges"
+		return o
 	}
 	o.Why = cmp.Or(unless(len(files) == 0, "this user cannot read the CPU's energy counters"), "the system shows no energy counters")
 	return o

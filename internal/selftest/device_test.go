@@ -42,15 +42,10 @@ func TestDeviceRows(t *testing.T) {
 		{"layers on a GPU", func(f *Facts) {}, true, "13 of 13"},
 		{"layers on a GPU", func(f *Facts) { f.Model.GPULayers, f.Library = 0, "bundled" }, false, "bundled"},
 		{"layers on a GPU", func(f *Facts) { f.Model.GPULayers, f.Config.GPULayers = 0, 0 }, false, "gpu-layers is 0"},
-		{"threads on fast cores", func(f *Facts) {}, true, "does not say"},
-		{"threads on fast cores", func(f *Facts) {
-			f.Config.Threads = 2
-			f.Sys = sys(map[string]string{"devices/system/cpu/cpu0/cpu_capacity": "1024", "devices/system/cpu/cpu1/cpu_capacity": "400"})
-		}, false, "only 1 of 2 cores"},
-		{"threads on fast cores", func(f *Facts) {
-			f.Config.Threads = 2
-			f.Sys = sys(map[string]string{"devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "3000000", "devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq": "2900000"})
-		}, true, "equally fast"},
+		{"threads on fast cores", func(f *Facts) { f.Cores = "4 of 8 processors are fast" }, true, "4 of 8"},
+		{"smaller forms of tensors", func(f *Facts) {}, true, "at most 2 %"},
+		{"smaller forms of tensors", func(f *Facts) { f.Config.MaxChanged = 0 }, false, "max-changed is 0"},
+		{"encryption at rest", func(f *Facts) {}, false, "not encrypted"},
 		{"flash attention", func(f *Facts) { f.Model.FlashAttn = false }, false, "does not use it"},
 		{"stored tensors", func(f *Facts) { f.Model.NoSlices = "recurrent" }, false, "recurrent"},
 		{"stored tensors", func(f *Facts) { f.Tensors.Limit = 0 }, false, "tensor-limit is 0"},
@@ -61,9 +56,14 @@ func TestDeviceRows(t *testing.T) {
 		{"prediction", func(f *Facts) { f.Config.Idle.Prediction = "off" }, false, "off"},
 		{"idle work on battery", func(f *Facts) {}, true, "no battery"},
 		{"idle work on battery", func(f *Facts) {
+			f.Sys = sys(map[string]string{"class/power_supply/BAT0/type": "Battery", "class/power_supply/BAT0/capacity": "90"})
+		}, false, "until the device is charging"},
+		{"idle work on battery", func(f *Facts) {
+			f.Config.Idle.Charging = false
 			f.Sys = sys(map[string]string{"class/power_supply/BAT0/type": "Battery", "class/power_supply/BAT0/capacity": "20", "class/power_supply/BAT0/status": "Discharging"})
 		}, false, "20 %, below 40 %"},
 		{"idle work on battery", func(f *Facts) {
+			f.Config.Idle.Charging = false
 			f.Sys = sys(map[string]string{"class/power_supply/BAT0/type": "Battery", "class/power_supply/BAT0/capacity": "20", "class/power_supply/BAT0/status": "Charging"})
 		}, true, "20 %"},
 		{"memory budget", func(f *Facts) {}, true, "4096 tokens"},
