@@ -147,7 +147,7 @@ func (s *sensor) powered(now time.Time) bool {
 		return true
 	case s.charging.fresh(now, r) && s.charging.value:
 		return true
-	case r.ChargingOnly:
+	case r.ChargingOnly && !s.silentUPS():
 		return false
 	case s.battery.fresh(now, r) && s.battery.value >= r.MinBattery:
 		return true
@@ -155,6 +155,12 @@ func (s *sensor) powered(now time.Time) bool {
 		return r.MinBattery == 0
 	}
 	return false
+}
+
+// silentUPS reports whether all that is known of power is the level of a UPS. It may never
+// say that it charges, so its level decides.
+func (s *sensor) silentUPS() bool {
+	return !s.hasBattery && !s.charging.known && s.battery.system
 }
 
 // BatteryPolicy says whether this machine's idle work waits for it to be charging, and why.

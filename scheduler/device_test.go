@@ -116,6 +116,9 @@ func TestUnknownCountsAsBattery(t *testing.T) {
 		"says nothing, but the cable": {map[string]string{"power_supply/BAT0": "type=Battery,status=Unknown", "power_supply/AC": "type=Mains,online=1"}, true, 0.4, nil},
 		"its level alone":             {map[string]string{"power_supply/BAT0": "type=Battery,capacity=90"}, true, 0.4, []string{ReasonBattery}},
 		"its level, which is enough":  {map[string]string{"power_supply/BAT0": "type=Battery,capacity=90"}, false, 0.4, nil},
+		"a UPS's level alone":         {map[string]string{"power_supply/ups": "type=UPS,capacity=90"}, true, 0.4, nil},
+		"a UPS's level, which is low": {map[string]string{"power_supply/ups": "type=UPS,capacity=30"}, true, 0.4, []string{ReasonBattery}},
+		"a UPS that is used":          {map[string]string{"power_supply/ups": "type=UPS,status=Discharging,capacity=90"}, true, 0.4, []string{ReasonBattery}},
 		"nothing, and a level wanted": {map[string]string{"power_supply/BAT0": "type=Battery,status=Unknown"}, false, 0.4, []string{ReasonBattery}},
 		"nothing, and none wanted":    {map[string]string{"power_supply/BAT0": "type=Battery,status=Unknown"}, false, 0, nil},
 	} {

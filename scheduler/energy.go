@@ -23,7 +23,7 @@ const (
 	// longestGap is how long the battery's power may go unread before the energy between
 	// is unknown.
 	longestGap = 5 * time.Minute
-	// mostPower bounds a plausible power in W.
+	// mostPower bounds a plausible power in W, of the battery or of one processor.
 	mostPower = 1000
 )
 
@@ -36,6 +36,7 @@ type meter struct {
 
 	mu     sync.Mutex
 	zones  map[string]float64 // µJ by zone at the last read
+	looked time.Time          // when the zones were read
 	source string
 	total  float64 // J
 	share  float64 // J that a span that always ran would have
@@ -94,13 +95,18 @@ func (m *meter) begin() (end func() (joules float64, known bool)) {
 }
 
 // processors returns the increase of the energy counters; false if there is none that can
-// be read. A counter wraps at its range. A counter that is new adds nothing.
+// be read. A counter wraps at its range. A counter that is new adds nothing. One that went
+// back and cannot have wrapped began anew, as some do while the machine sleeps: what it lost
+// is unknown.
 func (m *meter) processors() (joules float64, ok bool) {
 	const (
 		dir  = "class/powercap"
 		most = 1e15 // µJ, above any real counter
 	)
 	names, _ := list(m.sys, dir)
+	now := m.now() // with the monotonic clock, which stops while the machine sleeps
+	plausible := mostPower * now.Sub(m.looked).Seconds()
+	m.looked = now
 	for _, name := range names {
 		// Zones below this one, like intel-rapl:0:0, are part of it; psys is the whole
 		// machine including the processors.
@@ -124,8 +130,11 @@ func (m *meter) processors() (joules float64, ok bool) {
 			joules += (is - was) / 1e6
 		default:
 			// Without a range, a wrapped counter looks like a reset one.
-			if top, ok := number(value(m.sys, path.Join(dir, name, "max_energy_range_uj")), 0, most); ok && was <= top {
-				joules += (top - was + is) / 1e6
+			top, known := number(value(m.sys, path.Join(dir, name, "max_energy_range_uj")), 0, most)
+			if over := (top - was + is) / 1e6; known && was <= top && over <= plausible {
+				joules += over
+			} else {
+				m.gaps++
 			}
 		}
 	}
@@ -135,7 +144,7 @@ func (m *meter) processors() (joules float64, ok bool) {
 // battery returns the energy since the last call, from the power at both ends; false if
 // no battery discharges, or none says its power.
 func (m *meter) battery() (joules float64, ok bool) {
-	now := m.now().Round(0)
+	now := m.now() // as in processors: what the battery gave during sleep belongs to no span
 	before, since := m.power, now.Sub(m.sampled)
 	if age := now.Sub(m.read); age < 0 || age >= batteryEvery || math.IsNaN(m.power) {
 		m.power, m.read = batteryPower(m.sys), now

@@ -82,6 +82,8 @@ func TestJoules(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sys := fstest.MapFS{}
+			at := noon()
+			later := func() time.Time { at = at.Add(time.Second); return at }
 			var s *sensor
 			for i, step := range tt.steps {
 				for name, text := range step {
@@ -92,7 +94,7 @@ func TestJoules(t *testing.T) {
 					sys[name] = file(text)
 				}
 				if s == nil {
-					s = newSensor(sys, Default().Device, noon)
+					s = newSensor(sys, Default().Device, later)
 				}
 				if got := total(s); math.Abs(got-tt.want[i]) > 1e-9 {
 					t.Errorf("reading %d: %v J, want %v J", i, got, tt.want[i])
@@ -194,6 +196,12 @@ func TestProcessorEnergy(t *testing.T) {
 	s.set(counter, "500000")
 	s.now = s.now.Add(time.Second)
 	is(t, "wrapped", over, 1.5)
+	s.set(most, "262143000000")
+	over = m.begin()
+	s.set(counter, "100000")
+	s.now = s.now.Add(time.Minute)
+	is(t, "began anew: no processor draws that much", over, -1)
+	s.set(most, "10000000")
 	over = m.begin()
 	delete(s.MapFS, counter)
 	is(t, "became unreadable", over, -1)

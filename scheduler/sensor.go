@@ -111,7 +111,9 @@ func (s *sensor) readPower(now time.Time) {
 			switch get("status") {
 			case "Charging", "Full":
 				charging, told = true, true
-			case "Discharging", "Not charging":
+			case "Not charging": // a UPS that gives nothing has mains
+				charging, told = charging || kind == "UPS", true
+			case "Discharging":
 				told = true
 			}
 		case kind == "Mains" || kind == "Wireless" || strings.HasPrefix(kind, "USB"):

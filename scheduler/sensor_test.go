@@ -55,6 +55,7 @@ func TestSystem(t *testing.T) {
 		"an empty slot":    {map[string]string{bat0: "type=Battery,status=Discharging,capacity=90", bat1: "type=Battery,present=0,capacity=0,status=Unknown"}, device(no, new(0.9), nil, noon())},
 		"one charges":      {map[string]string{bat0: "type=Battery,status=Charging,capacity=90", bat1: "type=Battery,status=Discharging,capacity=20"}, device(yes, new(0.2), nil, noon())},
 		"ups":              {map[string]string{"power_supply/ups": "type=UPS,status=Discharging,capacity=33"}, device(no, new(0.33), nil, noon())},
+		"a full ups":       {map[string]string{"power_supply/ups": "type=UPS,status=Not charging,capacity=100"}, device(yes, new(1.0), nil, noon())},
 		"a mouse":          {map[string]string{"power_supply/hid": "type=Battery,scope=Device,status=Discharging,capacity=3"}, Device{}},
 		"desktop":          {map[string]string{usb: "type=USB,online=0"}, Device{}},
 		"desktop on mains": {map[string]string{ac: "type=Mains,online=1", usb: "type=USB,online=0"}, device(yes, nil, nil, noon())},

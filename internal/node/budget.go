@@ -110,6 +110,13 @@ func (n *Node) contextLength() int {
 	return n.budget.context.Tokens
 }
 
+// shortOfMemory reports whether the context is shorter than usual because memory is scarce now.
+func (n *Node) shortOfMemory() bool {
+	n.budget.mu.Lock()
+	defer n.budget.mu.Unlock()
+	return n.budget.context.Bound == budget.ByMemory
+}
+
 // setConfig sets what the user set.
 func (n *Node) setConfig(c config.Config) {
 	n.budget.mu.Lock()

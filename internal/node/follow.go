@@ -109,6 +109,8 @@ func (n *Node) fitSettings() error {
 // followDisk changes the limit of stored tensors.
 func (f *follower) followDisk(r Reading) error {
 	n := f.n
+	n.configuring.Lock() // a limit that the user sets meanwhile would be replaced
+	defer n.configuring.Unlock()
 	n.budget.mu.Lock()
 	c, now := n.budget.set, n.budget.tensors
 	n.budget.mu.Unlock()

@@ -191,6 +191,31 @@ func TestSettingsWin(t *testing.T) {
 	}
 }
 
+// Answers become shorter with a context that memory bounds. What does not fit into the longest
+// context is refused.
+func TestMaxTokensFollowMemory(t *testing.T) {
+	for _, tc := range []struct {
+		free            int64
+		configured, max int
+	}{{200 << 20, 900, 512}, {4 << 30, 900, 900}, {4 << 30, 5000, 0}} {
+		c := newMachine(tc.free, 40<<30).options(t)
+		c.MaxTokens = tc.configured
+		s, err := node.Open(t.Context(), c, true, t.Output())
+		if err != nil {
+			if tc.max > 0 || fault.KindOf(err) != fault.Invalid {
+				t.Errorf("%d tokens, %d bytes free: %v", tc.configured, tc.free, err)
+			}
+			continue
+		}
+		if set, err := s.Settings(c.Config); err != nil || set.MaxTokens != tc.max {
+			t.Errorf("%d tokens, %d bytes free: %d, want %d; %v", tc.configured, tc.free, set.MaxTokens, tc.max, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A model that does not fit is refused before it is loaded, with one that would.
 func TestTooLarge(t *testing.T) {
 	m := newMachine(40<<20, 40<<30)

@@ -54,7 +54,7 @@ func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 	if n.Engine != nil { // half of the context is for documents and question
 		switch room := n.Engine.Info().Context / 2; {
 		case set.MaxTokens <= room:
-		case set.MaxTokens == config.Default().MaxTokens:
+		case set.MaxTokens == config.Default().MaxTokens, n.shortOfMemory():
 			set.MaxTokens = room
 		default:
 			return set, fault.New(fault.Invalid, "percached", "max-tokens: %d does not fit into the model's context of %d tokens; the maximum is %d", set.MaxTokens, 2*room, room)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/percached/percached"
@@ -33,19 +34,16 @@ func (n *Node) ExpireOnTick(ctx context.Context, when <-chan time.Time) {
 }
 
 // expire deletes what has expired. Each deletion has the files of meta rewritten, so that a
-// space is looked at once a day, or more often if it keeps less than that.
+// space is looked at once a day, or more often if it keeps less than that. An error keeps
+// nothing else from being deleted.
 func (n *Node) expire(ctx context.Context, last map[string]time.Time) error {
 	slices, _, err := n.Tree.Expire()
 	if n.Expired != nil {
 		n.Expired(slices)
 	}
-	if err != nil {
-		return err
-	}
+	failed := []error{err}
 	spaces, err := n.Knowledge.Spaces()
-	if err != nil {
-		return err
-	}
+	failed = append(failed, err)
 	now := n.Now()
 	for _, sp := range spaces {
 		keep := n.keepIn(sp)
@@ -55,7 +53,8 @@ func (n *Node) expire(ctx context.Context, last map[string]time.Time) error {
 		}
 		r, err := n.ForgetBefore(ctx, sp.Name, now.Add(-keep))
 		if err != nil {
-			return err
+			failed = append(failed, err)
+			continue
 		}
 		last[sp.Name] = now
 		if r == (ingest.Receipt{}) {
@@ -66,7 +65,7 @@ func (n *Node) expire(ctx context.Context, last map[string]time.Time) error {
 			n.Outlived(sp.Name, r)
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // keepIn is how long a space keeps what users asked; 0: for ever.

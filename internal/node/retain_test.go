@@ -202,3 +202,15 @@ func TestRetentionIsDaily(t *testing.T) {
 		}
 	}
 }
+
+// What users asked is deleted although the stored tensors cannot be.
+func TestRetentionDespiteErrors(t *testing.T) {
+	k := keeping(t, 90*24*time.Hour)
+	k.space("mail", -1)
+	k.do(k.History.Add("mail", answer.Record{Asked: k.now(), Question: "Where is Abcdefgh?"}, true))
+	k.do(k.Tree.Close())
+	k.look(91 * 24 * time.Hour)
+	if d := cmp.Diff([]string{"mail: 1 questions, 0 answers, 0 turns"}, k.heard); d != "" {
+		t.Error(d)
+	}
+}

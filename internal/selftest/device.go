@@ -216,11 +216,15 @@ func energyReadings(f *Facts) Optimisation {
 	return o
 }
 
-// valuesOf reads a file beside each file that holds a text.
+// valuesOf reads a file beside each file that holds a text. It leaves out the batteries of
+// peripherals.
 func valuesOf(sys fs.FS, glob, text, beside string) (values []string) {
 	files, _ := fs.Glob(sys, glob)
 	for _, name := range files {
 		if b, _ := fs.ReadFile(sys, name); strings.TrimSpace(string(b)) != text {
+			continue
+		}
+		if b, _ := fs.ReadFile(sys, path.Join(path.Dir(name), "scope")); strings.TrimSpace(string(b)) == "Device" {
 			continue
 		}
 		b, _ := fs.ReadFile(sys, path.Join(path.Dir(name), beside))

@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"bytes"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -27,6 +28,14 @@ func usual() Facts {
 		Config: config.DaemonDefault(), Model: percached.ModelInfo{FlashAttn: true, Layers: 12, GPULayers: 13, BytesPerToken: 4096}, Sys: sys(nil),
 		Context: budget.Context{Tokens: 4096}, Tensors: budget.Tensors{Limit: 1 << 30, Bound: budget.ByDisk},
 	}
+}
+
+// mouse is a desktop with a wireless mouse.
+func mouse() fs.FS {
+	return sys(map[string]string{
+		"class/power_supply/hid/type": "Battery", "class/power_supply/hid/scope": "Device",
+		"class/power_supply/hid/status": "Discharging", "class/power_supply/hid/capacity": "30",
+	})
 }
 
 // Each optimisation is off for a reason, and says what it needs.
@@ -55,6 +64,7 @@ func TestDeviceRows(t *testing.T) {
 		{"drafts", func(f *Facts) { f.Model.NoDrafts = "uneven" }, false, "uneven"},
 		{"prediction", func(f *Facts) { f.Config.Idle.Prediction = "off" }, false, "off"},
 		{"idle work on battery", func(f *Facts) {}, true, "no battery"},
+		{"idle work on battery", func(f *Facts) { f.Sys = mouse() }, true, "no battery"},
 		{"idle work on battery", func(f *Facts) {
 			f.Sys = sys(map[string]string{"class/power_supply/BAT0/type": "Battery", "class/power_supply/BAT0/capacity": "90"})
 		}, false, "until the device is charging"},
@@ -71,6 +81,7 @@ func TestDeviceRows(t *testing.T) {
 		{"disk budget", func(f *Facts) { f.Config.TensorLimit = 5 }, false, "at most"},
 		{"energy readings", func(f *Facts) { f.Sys = sys(map[string]string{"class/powercap/intel-rapl:0/energy_uj": "1"}) }, true, "CPU's own"},
 		{"energy readings", func(f *Facts) {}, false, "no energy counters"},
+		{"energy readings", func(f *Facts) { f.Sys = mouse() }, false, "no energy counters"},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
 			f := usual()

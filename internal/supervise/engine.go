@@ -18,7 +18,8 @@ type Limit struct {
 }
 
 // Engine closes and reopens another engine when that fails. It repeats the request that
-// failed once, and those that the closing cut short.
+// failed once, and those that the closing cut short. It repeats requests that Remake cut short
+// as often as that happens.
 type Engine struct {
 	Limit
 	open   func(ctx context.Context) (llm.Engine, error)
@@ -39,6 +40,7 @@ type life struct {
 	opened chan struct{} // closed when engine or err is set
 	engine llm.Engine
 	err    error // why it could not open
+	remade bool  // Remake replaced it; guarded by Engine.mu
 }
 
 var (
@@ -143,20 +145,24 @@ func (r *Engine) Info() percached.ModelInfo {
 }
 
 // Remake closes the engine, although it did not fail, and opens it as open does now. Requests
-// wait meanwhile, and those in progress are repeated.
+// wait meanwhile, and those in progress are repeated. If the engine is opening, Remake waits for
+// that first, because that opening may have begun before what open does changed.
 func (r *Engine) Remake(ctx context.Context) error {
 	r.mu.Lock()
 	old := r.current
-	select {
-	case <-old.opened:
-	default:
+	for !old.isOpened() {
 		r.mu.Unlock()
-		return fault.New(fault.Unavailable, opEngine, "the model is being loaded already")
+		if err := old.wait(ctx); ctx.Err() != nil {
+			return err
+		}
+		r.mu.Lock()
+		old = r.current
 	}
 	if r.closed {
 		r.mu.Unlock()
 		return llm.ErrClosed
 	}
+	old.remade = true
 	next := r.begin(ctx, old, "the model was closed to be opened anew", func(error) {})
 	r.mu.Unlock()
 	return next.wait(ctx)
@@ -182,21 +188,36 @@ func (r *Engine) Close() error {
 	return l.engine.Close()
 }
 
-// try runs a request, and repeats it once if the engine failed and reopened. others says
-// that the failure came from elsewhere.
+// try runs a request. It repeats the request once if the engine failed and reopened, and
+// whenever Remake closed it. others says that the failure came from elsewhere.
 func (r *Engine) try(ctx context.Context, run func(llm.Engine) error, others func() bool) error {
 	l, err := r.alive(ctx)
 	if err != nil {
 		return err
 	}
-	if err = run(l.engine); !broken(ctx, err) || others != nil && others() {
-		return err
+	for failed := false; ; {
+		if err = run(l.engine); !broken(ctx, err) || others != nil && others() {
+			return err
+		}
+		if !r.wasRemade(l) {
+			if failed {
+				return err
+			}
+			failed = true
+		}
+		next := r.reopen(ctx, l, err)
+		if next == l || next.wait(ctx) != nil {
+			return err
+		}
+		l = next
 	}
-	next := r.reopen(ctx, l, err)
-	if next == l || next.wait(ctx) != nil {
-		return err
-	}
-	return run(next.engine)
+}
+
+// wasRemade reports whether Remake replaced an engine.
+func (r *Engine) wasRemade(l *life) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return l.remade
 }
 
 // broken says that the engine failed or was closed during the request. NaNs come from
@@ -224,6 +245,16 @@ func (r *Engine) alive(ctx context.Context) (*life, error) {
 		err = l.wait(ctx)
 	}
 	return l, err
+}
+
+// isOpened reports whether the engine was opened, or could not be.
+func (l *life) isOpened() bool {
+	select {
+	case <-l.opened:
+		return true
+	default:
+		return false
+	}
 }
 
 // wait waits until the engine is open.
