@@ -178,11 +178,16 @@ func (h *Home) Subkey(use string) []byte {
 	return h.Encryption.Derive(use)
 }
 
-// WrappedKey is the text of the key file.
+// WrappedKey is the text of the key file. It refuses one that does not wrap the key in use: nobody
+// could read a backup with it.
 func (h *Home) WrappedKey() ([]byte, error) {
+	const op = "home.WrappedKey"
 	b, err := os.ReadFile(h.Path(encryptionFile))
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "home.WrappedKey", "%w", err)
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	if !h.Encryption.Wraps(b) {
+		return nil, fault.New(fault.Unavailable, op, "%s is damaged or belongs to another data folder; put your copy of it back", h.Path(encryptionFile))
 	}
 	return b, nil
 }

@@ -190,6 +190,28 @@ func TestChangeSecret(t *testing.T) {
 	}
 }
 
+// A backup gets no key file with which nobody could read it.
+func TestWrappedKeyOfAnother(t *testing.T) {
+	dir, source := encrypted(t)
+	h, err := home.Open(dir, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	_, other, err := encryption.New([]byte("the passphrase"), cheap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"another": other, "cut": other[:100]} {
+		if err := os.WriteFile(filepath.Join(dir, "encryption.json"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.WrappedKey(); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "put your copy of it back") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // A backup of another folder opens with the same passphrase only.
 func TestKeyOf(t *testing.T) {
 	dir, source := encrypted(t)
