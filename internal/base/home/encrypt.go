@@ -11,8 +11,11 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// encryptionFile contains the data key of an encrypted folder, wrapped by the secret.
-const encryptionFile = "encryption.json"
+const (
+	// encryptionFile contains the data key of an encrypted folder, wrapped by the secret.
+	encryptionFile = "encryption.json"
+	secretLock     = "encryption.lock" // held while it is replaced
+)
 
 // Encrypted says whether a folder is encrypted.
 func Encrypted(dir string) bool {
@@ -92,7 +95,7 @@ func ChangeSecret(dir string, old, next encryption.Source, cost encryption.Cost)
 	if secret, err = next.NewSecret(); err != nil {
 		return err
 	}
-	lock, err := Lock(h.Path("encryption.lock")) // two must not write at a time
+	lock, err := Lock(h.Path(secretLock)) // two must not write at a time
 	if err != nil {
 		return err
 	}

@@ -190,6 +190,30 @@ func TestChangeSecret(t *testing.T) {
 	}
 }
 
+// A crash of init leaves the key file alone. The folder opens with the passphrase, also after the
+// passphrase was changed.
+func TestEncryptInterrupted(t *testing.T) {
+	dir, old := encrypted(t)
+	if err := os.Remove(filepath.Join(dir, "schema")); err != nil {
+		t.Fatal(err)
+	}
+	next := passphrase(t, "a new passphrase")
+	if err := home.ChangeSecret(dir, old, next, cheap); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := home.Open(dir, old); err == nil {
+		t.Error("the old passphrase still opens the folder")
+	}
+	h, err := home.Open(dir, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if h.Encryption == nil {
+		t.Error("the folder is plain")
+	}
+}
+
 // A backup gets no key file with which nobody could read it.
 func TestWrappedKeyOfAnother(t *testing.T) {
 	dir, source := encrypted(t)
