@@ -208,5 +208,8 @@ func (h *Home) KeyOf(text []byte) (*encryption.Key, error) {
 	if errors.Is(err, encryption.ErrWrongSecret) {
 		return nil, fault.New(fault.Invalid, op, "the backup has another passphrase than %s; make a folder with percached init --encrypt and the passphrase of the backup, and restore it there", h.dir)
 	}
-	return key, err
+	if err != nil {
+		return nil, fault.New(fault.KindOf(err), op, "cannot read the key file in the backup: %w", err)
+	}
+	return key, nil
 }

@@ -257,6 +257,9 @@ func TestKeyOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := h.KeyOf(text[:100]); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "the key file in the backup: ") {
+		t.Errorf("damaged: %v", err)
+	}
 	plain := open(t, t.TempDir())
 	defer plain.Close()
 	if _, err := plain.KeyOf(text); fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "init --encrypt") {
