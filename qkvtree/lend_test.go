@@ -94,3 +94,32 @@ func TestPackedWhileLent(t *testing.T) {
 		}
 	}
 }
+
+// An exact slice that replaces a packed one is written as a whole, and counted so against the
+// limit of the files.
+func TestPromotedCountsOnDisk(t *testing.T) {
+	tree := newTree(t)
+	r := Request{Space: "s", Model: "m", Placement: percached.Parallel, Segments: []Node{{Tokens: []int32{1}}, {Tokens: tokens}}}
+	s := example(percached.KV)
+	s.Path = percached.Path{}.Child([]int32{1}).Child(tokens)
+	all := []*percached.Slice{nil, s}
+	if err := tree.Insert(r, all); err != nil {
+		t.Fatal(err)
+	}
+	if freed, _, err := tree.Pack("s", "m", percached.Parallel, percached.Q8, func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+		packed := *s
+		packed.Form, packed.Pieces = to, []percached.Piece{{To: len(tokens), KV: []byte("k")}}
+		packed.Pieces[0].Sum = packed.Pieces[0].Checksum()
+		return &packed, nil
+	}); freed <= 0 || err != nil {
+		t.Fatal(freed, err)
+	}
+	before := tree.space.disk
+	if err := tree.Insert(r, all); err != nil {
+		t.Fatal(err)
+	}
+	n := tree.f.find(r.group(), s.Path)
+	if got := tree.space.disk - before; n.form != percached.Exact || got != n.bytes {
+		t.Errorf("%s: %d bytes of %d are counted", n.form, got, n.bytes)
+	}
+}

@@ -137,6 +137,7 @@ func (t *Tree) exchange(n *node, h *header, s *percached.Slice, keep map[*node]b
 		if fits, err := t.makeRoom(n.group.id.space, grows, keep, idle); !fits || err != nil {
 			return 0, err
 		}
+		t.space.disk += size - grows // the files get all of it
 	} else if fits, err := t.space.reserve(size, t.limit); !fits || err != nil {
 		return 0, err
 	}
