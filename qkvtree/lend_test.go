@@ -55,7 +55,7 @@ func TestStoredAfterViewBegan(t *testing.T) {
 }
 
 // While a slice is being packed, the database has its new form before its node does. Who asks
-// for exact slices gets none then.
+// for exact slices gets none then, and Verify finds no fault.
 func TestPackedWhileLent(t *testing.T) {
 	for _, placement := range []percached.Placement{percached.Sequential, percached.Parallel} {
 		tree := newTree(t)
@@ -80,6 +80,10 @@ func TestPackedWhileLent(t *testing.T) {
 		}
 		if err := tree.store.put(n.group.prefix, h, &packed, n.counters); err != nil {
 			t.Fatal(err)
+		}
+		var report Report
+		if err := tree.verify(n, &report); err != nil || !report.Clean() {
+			t.Errorf("%s: %+v, %v", placement, report, err)
 		}
 		for form, want := range map[percached.Form]bool{percached.Exact: false, percached.Q8: true} {
 			r.Form = form
