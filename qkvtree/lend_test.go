@@ -54,8 +54,8 @@ func TestStoredAfterViewBegan(t *testing.T) {
 	}
 }
 
-// While a slice is being packed, the database has its new form before its node does. Who asks
-// for exact slices gets none then, and Verify finds no fault.
+// While a slice is being packed, the database has its new form before its node does. A
+// request for exact slices gets none then, and Verify finds no fault.
 func TestPackedWhileLent(t *testing.T) {
 	for _, placement := range []percached.Placement{percached.Sequential, percached.Parallel} {
 		tree := newTree(t)

@@ -70,7 +70,7 @@ func (t *Tree) viewPath(tx *kv.Tx, r Request, ps []position) ([]*percached.Slice
 		if err != nil {
 			return nil, m, err
 		}
-		if s.Form > r.Form { // it is being packed: the node says so later than the database
+		if s.Form > r.Form { // it is being packed: the database has its new form, the node not yet
 			if r.Placement == percached.Sequential {
 				break
 			}
