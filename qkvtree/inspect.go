@@ -203,8 +203,12 @@ func (t *Tree) all() []*node {
 
 func (t *Tree) verify(n *node, r *Report) error {
 	var size int64
-	err := t.store.db.View(func(tx *kv.Tx) (err error) {
-		_, size, err = t.store.view(tx, n.group.id, n.group.prefix, n.path)
+	var form percached.Form
+	err := t.store.db.View(func(tx *kv.Tx) error {
+		s, n, err := t.store.view(tx, n.group.id, n.group.prefix, n.path)
+		if err == nil {
+			size, form = n, s.Form
+		}
 		return err
 	})
 	switch {
@@ -218,7 +222,7 @@ func (t *Tree) verify(n *node, r *Report) error {
 	r.Bytes += size
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n.group.nodes[n.path] == n { // otherwise it was replaced
+	if n.group.nodes[n.path] == n && n.form == form { // otherwise it was replaced
 		r.Uncounted += size - n.bytes
 	}
 	return nil

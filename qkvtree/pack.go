@@ -126,6 +126,7 @@ func packBefore(a, b *node) bool {
 // and if there is room. It returns the bytes written. The caller holds writing.
 func (t *Tree) exchange(n *node, h *header, s *percached.Slice, keep map[*node]bool, idle bool) (int64, error) {
 	t.mu.Lock()
+	h.chunk, h.turn, h.made = n.chunk, n.turn, n.made // another segment may have the same tokens
 	there, size, count := n.group.nodes[n.path] == n, h.recordBytes(), n.counters
 	grows := size - n.bytes
 	t.mu.Unlock()
@@ -136,6 +137,7 @@ func (t *Tree) exchange(n *node, h *header, s *percached.Slice, keep map[*node]b
 		if fits, err := t.makeRoom(n.group.id.space, grows, keep, idle); !fits || err != nil {
 			return 0, err
 		}
+		t.space.disk += size - grows // the files get all of it
 	} else if fits, err := t.space.reserve(size, t.limit); !fits || err != nil {
 		return 0, err
 	}

@@ -3,6 +3,7 @@ package qkvtree_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -143,6 +144,36 @@ func TestIdleWorkPromotesWhatIsUsed(t *testing.T) {
 		asked(t, tree, r)
 	}
 	clean(t, tree)
+}
+
+// A slice belongs to the segment that stored it, also after another one with the same tokens
+// replaced its packed form: it is forgotten with the first, and does not expire.
+func TestPromotedKeepsItsChunk(t *testing.T) {
+	db := openDB(t, t.TempDir())
+	tree := openTree(t, db, options(1<<30))
+	r := request("s", "m", percached.Parallel, "a")
+	all := slicesOf(r, percached.KV)
+	insert(t, tree, r, all)
+	pack(t, tree, percached.Parallel, "a q8")
+	other := request("s", "m", percached.Parallel, "a")
+	other.Segments[1].Chunk, other.Segments[1].Turn = chunk("b"), true
+	insert(t, tree, other, all)
+	clean(t, tree)
+	for _, reopen := range []bool{false, true} {
+		if reopen {
+			tree.Close()
+			o := options(1 << 30)
+			o.Now = func() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
+			tree = openTree(t, db, o)
+		}
+		expired, _, err := tree.Expire()
+		if n, _, failed := tree.Forget("s", []percached.ChunkID{chunk("b")}); n+expired != 0 || err != nil || failed != nil {
+			t.Errorf("%d expired, %d forgotten with another chunk: %v, %v", expired, n, err, failed)
+		}
+	}
+	if n, _, err := tree.Forget("s", []percached.ChunkID{chunk("a")}); n != 1 || err != nil {
+		t.Errorf("%d forgotten with the chunk: %v", n, err)
+	}
 }
 
 // What cannot be packed stays as it is.

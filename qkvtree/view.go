@@ -70,6 +70,12 @@ func (t *Tree) viewPath(tx *kv.Tx, r Request, ps []position) ([]*percached.Slice
 		if err != nil {
 			return nil, m, err
 		}
+		if s.Form > r.Form { // it is being packed: the database has its new form, the node not yet
+			if r.Placement == percached.Sequential {
+				break
+			}
+			continue
+		}
 		lent[i] = s
 		m.Segments++
 		m.Tokens += len(s.Tokens)

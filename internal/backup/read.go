@@ -57,6 +57,8 @@ func Read(from io.Reader, to Target) (Header, error) {
 	switch {
 	case source.senderError() != nil:
 		return Header{}, source.err
+	case err != nil && sealed != nil:
+		return sealed.Header, damagedError(op, err)
 	case err != nil:
 		return Header{}, fault.New(fault.Invalid, op, "this is not a backup of percached: it is not compressed with gzip")
 	}

@@ -15,7 +15,7 @@ import (
 // OpenOn opens an inbox on a folder that holds the records, too. It calls step before
 // each change.
 func OpenOn(dir string, o Options, step func(what, name string) error) (*Inbox, error) {
-	d := &disk{dir: dir, step: step}
+	d := &disk{dir: dir, step: step, key: o.Key}
 	return open(d, fakeStore{d}, o)
 }
 

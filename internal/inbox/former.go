@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -83,8 +84,11 @@ func (in *Inbox) convertFormer() error {
 
 func (in *Inbox) readFormer(name, what string, v any) error {
 	b, err := in.disk.read(name)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = decodeFormer(what, b, v)
+	case errors.Is(err, encryption.ErrDamaged):
+		err = errDamaged
 	}
 	if errors.Is(err, errNewer) {
 		return fault.New(fault.Unsupported, "inbox.readFormer", "cannot use %s: %w", in.disk.path(name), err)

@@ -147,6 +147,24 @@ func TestFormerOdd(t *testing.T) {
 	}
 }
 
+// A damaged record of a restored backup does not keep an encrypted folder from opening.
+func TestFormerDamagedEncrypted(t *testing.T) {
+	dir, log := t.TempDir(), &journal{}
+	if err := os.WriteFile(filepath.Join(dir, strings.Repeat("0", 32)+".upload"), inbox.Former(2, `{}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := formerOptions(t, newBank("mail"))
+	o.Logger = log.logger()
+	var err error
+	if o.Key, err = keyIn(filepath.Join(t.TempDir(), encryptedEnd)); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir, o)
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || len(entries(t, dir)) != 0 {
+		t.Error(log, entries(t, dir))
+	}
+}
+
 // Former uploads are kept by the real database, also over a restart.
 func TestFormerRealDatabase(t *testing.T) {
 	dir := t.TempDir()

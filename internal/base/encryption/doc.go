@@ -5,8 +5,8 @@
 // systemd's credentials, or at the terminal. Derive gives each use of the data key a key of its
 // own. Writer and File encrypt and decrypt one file.
 //
-// Invariants: the data key never changes; Wrap replaces the secret alone. A wrong secret is told
-// apart from a damaged key file. A file that was cut, reordered, extended or changed is not
+// Invariants: the data key never changes; Wrap replaces the secret alone. Open distinguishes a
+// wrong secret from a damaged key file. A file that was cut, reordered, extended or changed is not
 // read: the error is ErrDamaged. No nonce is used twice, because each file has a key of its own.
 //
 // Goroutines: none.

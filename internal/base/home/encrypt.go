@@ -11,8 +11,11 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// encryptionFile contains the data key of an encrypted folder, wrapped by the secret.
-const encryptionFile = "encryption.json"
+const (
+	// encryptionFile contains the data key of an encrypted folder, wrapped by the secret.
+	encryptionFile = "encryption.json"
+	secretLock     = "encryption.lock" // held while it is replaced
+)
 
 // Encrypted says whether a folder is encrypted.
 func Encrypted(dir string) bool {
@@ -92,7 +95,7 @@ func ChangeSecret(dir string, old, next encryption.Source, cost encryption.Cost)
 	if secret, err = next.NewSecret(); err != nil {
 		return err
 	}
-	lock, err := Lock(h.Path("encryption.lock")) // two must not write at a time
+	lock, err := Lock(h.Path(secretLock)) // two must not write at a time
 	if err != nil {
 		return err
 	}
@@ -178,11 +181,16 @@ func (h *Home) Subkey(use string) []byte {
 	return h.Encryption.Derive(use)
 }
 
-// WrappedKey is the text of the key file.
+// WrappedKey is the text of the key file. It refuses one that does not wrap the key in use: nobody
+// could read a backup with it.
 func (h *Home) WrappedKey() ([]byte, error) {
+	const op = "home.WrappedKey"
 	b, err := os.ReadFile(h.Path(encryptionFile))
 	if err != nil {
-		return nil, fault.New(fault.Unavailable, "home.WrappedKey", "%w", err)
+		return nil, fault.New(fault.Unavailable, op, "%w", err)
+	}
+	if !h.Encryption.Wraps(b) {
+		return nil, fault.New(fault.Unavailable, op, "%s is damaged or belongs to another data folder; put your copy of it back", h.Path(encryptionFile))
 	}
 	return b, nil
 }
@@ -200,5 +208,8 @@ func (h *Home) KeyOf(text []byte) (*encryption.Key, error) {
 	if errors.Is(err, encryption.ErrWrongSecret) {
 		return nil, fault.New(fault.Invalid, op, "the backup has another passphrase than %s; make a folder with percached init --encrypt and the passphrase of the backup, and restore it there", h.dir)
 	}
-	return key, err
+	if err != nil {
+		return nil, fault.New(fault.KindOf(err), op, "cannot read the key file in the backup: %w", err)
+	}
+	return key, nil
 }

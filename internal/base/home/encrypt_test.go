@@ -190,6 +190,52 @@ func TestChangeSecret(t *testing.T) {
 	}
 }
 
+// A crash of init leaves the key file alone. The folder opens with the passphrase, also after the
+// passphrase was changed.
+func TestEncryptInterrupted(t *testing.T) {
+	dir, old := encrypted(t)
+	if err := os.Remove(filepath.Join(dir, "schema")); err != nil {
+		t.Fatal(err)
+	}
+	next := passphrase(t, "a new passphrase")
+	if err := home.ChangeSecret(dir, old, next, cheap); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := home.Open(dir, old); err == nil {
+		t.Error("the old passphrase still opens the folder")
+	}
+	h, err := home.Open(dir, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if h.Encryption == nil {
+		t.Error("the folder is plain")
+	}
+}
+
+// A backup gets no key file with which nobody could read it.
+func TestWrappedKeyOfAnother(t *testing.T) {
+	dir, source := encrypted(t)
+	h, err := home.Open(dir, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	_, other, err := encryption.New([]byte("the passphrase"), cheap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"another": other, "cut": other[:100]} {
+		if err := os.WriteFile(filepath.Join(dir, "encryption.json"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.WrappedKey(); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "put your copy of it back") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // A backup of another folder opens with the same passphrase only.
 func TestKeyOf(t *testing.T) {
 	dir, source := encrypted(t)
@@ -210,6 +256,9 @@ func TestKeyOf(t *testing.T) {
 	_, text, err := encryption.New([]byte("the passphrase"), cheap)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := h.KeyOf(text[:100]); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "the key file in the backup: ") {
+		t.Errorf("damaged: %v", err)
 	}
 	plain := open(t, t.TempDir())
 	defer plain.Close()

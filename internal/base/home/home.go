@@ -164,7 +164,7 @@ func (h *Home) isNew() (bool, error) {
 	for _, e := range entries {
 		switch e.Name() {
 		case "lock", "key", "key" + durable.Unfinished, "schema" + durable.Unfinished, "percached.conf",
-			encryptionFile, encryptionFile + durable.Unfinished,
+			encryptionFile, encryptionFile + durable.Unfinished, secretLock,
 			"key.part", "schema.part": // temporary files of earlier versions
 		default:
 			return false, fault.New(fault.Invalid, op, "%s is not empty and not a data folder of percached (it has no file named schema); name another folder with --data", h.dir)
