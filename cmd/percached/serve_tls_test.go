@@ -239,7 +239,7 @@ func TestLimitsFallWithARestart(t *testing.T) {
 // A space's own limit applies again after its folder is opened.
 func TestSpaceLimitsHold(t *testing.T) {
 	c := node.Options{Config: config.DaemonDefault()}
-	c.Data = t.TempDir()
+	c.Data, c.TensorLimit = t.TempDir(), 1<<30
 	limit := int64(1 << 20)
 	for range 2 {
 		s, err := node.Open(context.Background(), c, false, newLogged())

@@ -123,7 +123,7 @@ func TestDeleteNamedTwice(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	out, err := printed(t, "documents", "delete", id, id, "--wait", "--data", data)
-	if err != nil || !strings.Contains(out, "1 documents") || !strings.Contains(out, "No file of the data folder") {
+	if err != nil || !strings.Contains(out, "deleted: 1 document\n") && !strings.Contains(out, "deleted: 1 document,") || !strings.Contains(out, "No file of the data folder") {
 		t.Error(out, err)
 	}
 	if _, err := printed(t, "documents", "delete", id, "--data", data); commands.ExitOf(err) != commands.ExitMissing {

@@ -61,7 +61,7 @@ func linkInstead(name string) func(string) error {
 
 // withoutTokens are the commands that use no token file: they use no data folder, their own one,
 // or only its settings and models.
-var withoutTokens = []string{"completion", "config check", "config init", "demo", "help", "pull", "repair", "restore", "version"}
+var withoutTokens = []string{"completion", "config check", "config init", "demo", "help", "init", "pull", "rekey", "repair", "restore", "version"}
 
 // examples are arguments of commands, for the names in their usage.
 var examples = strings.NewReplacer("PATH...", "/dev/null", "QUESTION", "When?", "SIZE", "1GiB", "KEY=VALUE...", "k=3", "SPACE", "mail",
