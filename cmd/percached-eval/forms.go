@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"math"
 	"time"
 
 	"github.com/percached/percached"
@@ -170,7 +169,7 @@ func compareForms(ctx context.Context, e selftest.Engine, p percached.Prompt, ex
 		if err != nil {
 			return out, err
 		}
-		loss := (divergence(exact.Logits, r.Logits) + divergence(whole.Logits, h.Logits)) / 2
+		loss := (percached.Divergence(exact.Logits, r.Logits) + percached.Divergence(whole.Logits, h.Logits)) / 2
 		out = append(out, formAnswer{Form: form, Answer: r.Text, Same: r.Text == exact.Text, Loss: loss})
 	}
 	return out, nil
@@ -182,27 +181,4 @@ func tellForms(stderr io.Writer, tallies map[percached.Form]formTally) {
 			cmdline.Say(stderr, "%s: %d of %d answers are the same; loss %.4f nats", form, t.same, t.n, t.loss/float64(t.n))
 		}
 	}
-}
-
-// divergence is that of Kullback and Leibler of two predictions, from their scores.
-func divergence(from, to []float32) float64 {
-	norm := func(scores []float32) float64 {
-		most, sum := math.Inf(-1), 0.0
-		for _, s := range scores {
-			most = max(most, float64(s))
-		}
-		for _, s := range scores {
-			sum += math.Exp(float64(s) - most)
-		}
-		return most + math.Log(sum)
-	}
-	if len(from) != len(to) {
-		return math.Inf(1)
-	}
-	a, b, sum := norm(from), norm(to), 0.0
-	for i := range from {
-		log := float64(from[i]) - a
-		sum += math.Exp(log) * (log - float64(to[i]) + b)
-	}
-	return sum
 }

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/percached/percached"
@@ -104,7 +103,7 @@ func (c *formComparison) run(ctx context.Context) (map[percached.Form]FormLoss, 
 		}
 		trial[form] = FormLoss{
 			Same: r.Text == exact.Text,
-			Nats: (divergence(exact.Logits, r.Logits) + divergence(further.Logits, h.Logits)) / 2,
+			Nats: (percached.Divergence(exact.Logits, r.Logits) + percached.Divergence(further.Logits, h.Logits)) / 2,
 		}
 	}
 	return trial, nil
@@ -139,24 +138,4 @@ func (c *formComparison) count(u percached.Usage) {
 	c.tokens.Reused += u.Reused
 	c.tokens.Computed += u.Computed
 	c.tokens.Generated += u.Generated
-}
-
-// divergence is that of Kullback and Leibler of two predictions, from their scores.
-func divergence(from, to []float32) float64 {
-	norm := func(scores []float32) float64 {
-		most, sum := math.Inf(-1), 0.0
-		for _, s := range scores {
-			most = max(most, float64(s))
-		}
-		for _, s := range scores {
-			sum += math.Exp(float64(s) - most)
-		}
-		return most + math.Log(sum)
-	}
-	a, b, sum := norm(from), norm(to), 0.0
-	for i := range min(len(from), len(to)) {
-		log := float64(from[i]) - a
-		sum += math.Exp(log) * (log - float64(to[i]) + b)
-	}
-	return sum
 }
