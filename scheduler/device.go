@@ -162,18 +162,3 @@ func (s *sensor) powered(now time.Time) bool {
 func (s *sensor) silentUPS() bool {
 	return !s.hasBattery && !s.charging.known && s.battery.system
 }
-
-// BatteryPolicy says whether this machine's idle work waits for it to be charging, and why.
-func (s *Scheduler) BatteryPolicy() (on bool, why string) {
-	s.envLock.Lock()
-	defer s.envLock.Unlock()
-	s.sensor.refresh(s.o.Now())
-	switch r := s.sensor.rules; {
-	case !s.sensor.hasBattery && !s.sensor.charging.known && !s.sensor.battery.known:
-		return false, "no battery is known"
-	case r.ChargingOnly:
-		return true, "idle work runs only while charging (charging-only)"
-	default:
-		return false, fmt.Sprintf("on its battery idle work runs down to %.0f %% (min-battery)", 100*r.MinBattery)
-	}
-}

@@ -237,12 +237,6 @@ func (s *Scheduler) Energy() Energy {
 	return e
 }
 
-// EnergyReadings says whether energy can be read on this machine, and why.
-func (s *Scheduler) EnergyReadings() (on bool, why string) {
-	source, why := s.meter.why()
-	return source != EnergyUnknown, why
-}
-
 // MeasureRequest measures a user request from now until end is called. Requests that run
 // at the same time, and a job of idle work that one interrupts, share the energy evenly.
 func (s *Scheduler) MeasureRequest() (end func(took time.Duration)) {
