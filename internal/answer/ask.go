@@ -340,7 +340,7 @@ func (a *Asker) answer(ctx context.Context, r request, p *progress) (answer Answ
 	if found, plan, err = a.awaitTurn(ctx, r, found, plan, place, p); err != nil {
 		return Answer{}, err
 	}
-	computed, made, err := a.generate(ctx, r, plan, a.matchTensors(r, plan, p), a.drafts(r, w, plan), p)
+	r, plan, computed, made, err := a.compute(ctx, r, found, plan, w, p)
 	place.pass()
 	computed.Gate, computed.Citations = w.after(plan), plan.citations
 	return a.finish(ctx, r, draft{Answer: computed, found: found, rests: plan.used(), made: made, talk: plan.talk, considered: w.check(r, found)}, err, p)

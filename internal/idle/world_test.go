@@ -183,7 +183,7 @@ func (w *world) placement(kind string, set answer.Settings) (percached.Placement
 // form is the least exact form that was found to lose little.
 func (w *world) form(kind string, set answer.Settings) percached.Form {
 	rec := w.Placements.Get(idle.Subject(w.engine.Info(), kind, set))
-	return rec.Form(set.MaxChanged)
+	return rec.Forms[set.Placement].Form(set.MaxChanged)
 }
 
 func (w *world) add(key, text string) {

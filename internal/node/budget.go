@@ -110,6 +110,13 @@ func (n *Node) contextLength() int {
 	return n.budget.context.Tokens
 }
 
+// setContext sets the context that the engine opens with.
+func (n *Node) setContext(c budget.Context) {
+	n.budget.mu.Lock()
+	defer n.budget.mu.Unlock()
+	n.budget.context = c
+}
+
 // shortOfMemory reports whether the context is shorter than usual because memory is scarce now.
 func (n *Node) shortOfMemory() bool {
 	n.budget.mu.Lock()

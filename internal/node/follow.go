@@ -17,6 +17,10 @@ import (
 // FollowInterval is the time between two readings of the machine.
 const FollowInterval = 10 * time.Second
 
+// shrinkPatience is how long answers in progress may delay a shorter context. Those that take
+// longer are repeated.
+const shrinkPatience = 10 * time.Second
+
 // diskReadings is how many readings of the machine pass between two of the tensors' files.
 const diskReadings = 6
 
@@ -73,6 +77,7 @@ func (f *follower) followMemory(ctx context.Context, r Reading) error {
 	r.Memory.Threads = c.Threads
 	r.Memory.Available += now.Bytes // as if no context were open
 	allowed := budget.ChooseContext(r.Memory, model, 0)
+	before := f.context
 	next := f.context.Next(now.Tokens, allowed.Tokens, scarce, n.Now())
 	if next == now.Tokens {
 		return nil
@@ -81,14 +86,22 @@ func (f *follower) followMemory(ctx context.Context, r Reading) error {
 	if allowed.Tokens, allowed.Bytes = next, int64(next)*model.TokenBytes; next < now.Tokens {
 		allowed.Bound, why = budget.ByMemory, "memory became scarce"
 	}
+	n.setContext(allowed)
+	if next < now.Tokens {
+		if err := engine.Remake(ctx, shrinkPatience); err != nil {
+			return err
+		}
+	} else if idle, err := engine.RemakeIfIdle(ctx); !idle || err != nil {
+		if !idle { // nothing is cut for a longer context: the next reading tries again
+			n.setContext(now)
+			f.context = before
+		}
+		return err
+	}
 	n.budget.mu.Lock()
-	n.budget.context = allowed
 	n.budget.changed = fmt.Sprintf("%s at %s: the context has %d tokens instead of %d", why, n.Now().Format(time.DateTime), next, now.Tokens)
 	n.budget.mu.Unlock()
 	n.Log.Info("changed the length of the context", "why", why, "tokens", next, "before", now.Tokens)
-	if err := engine.Remake(ctx); err != nil {
-		return err
-	}
 	return n.fitSettings()
 }
 
