@@ -142,7 +142,7 @@ func placement(f *Facts) Optimisation {
 }
 
 func drafts(f *Facts) Optimisation {
-	return Optimisation{"drafts", f.Model.NoDrafts == "", cmp.Or(f.Model.NoDrafts, "stored answers and the prompt itself are checked several tokens at a time, where that is faster"), "another model"}
+	return Optimisation{"drafts", f.Model.NoDrafts == "", cmp.Or(f.Model.NoDrafts, "stored answers and the prompt itself are checked several tokens at a time, where that is faster"), cmp.Or(unless(f.Model.GPULayers == 0, "gpu-layers 0, which is slower"), "another model")}
 }
 
 func tiers(f *Facts) Optimisation {
