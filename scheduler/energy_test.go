@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"io/fs"
 	"math"
+	"path"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -182,6 +184,45 @@ func TestBatteryEnergy(t *testing.T) {
 	if source, why := m.why(); source != EnergyBattery || why == "" {
 		t.Errorf("%s: %s", source, why)
 	}
+}
+
+// countedFS counts how often the files of a name are opened.
+type countedFS struct {
+	fs.FS
+	name  string
+	opens int
+}
+
+func (c *countedFS) Open(name string) (fs.File, error) {
+	if path.Base(name) == c.name {
+		c.opens++
+	}
+	return c.FS.Open(name)
+}
+
+// A battery that gives nothing is not read for each request: its driver may be slow.
+func TestPluggedInBatteryIsSeldomRead(t *testing.T) {
+	s, m := powered()
+	s.battery("Charging", "10000000")
+	files := &countedFS{FS: s.MapFS, name: "status"}
+	m.sys = files
+	for range 40 {
+		is(t, "plugged in", m.begin(), -1)
+		s.now = s.now.Add(silentEvery / 40)
+	}
+	if files.opens != 1 {
+		t.Errorf("the battery was read %d times in %v", files.opens, silentEvery)
+	}
+	s.battery("Discharging", "10000000")
+	over := m.begin()
+	s.now = s.now.Add(time.Second)
+	is(t, "unplugged for long enough", over, 10)
+	s.now = s.now.Add(-time.Hour)
+	s.battery("Discharging", "20000000")
+	m.sample()
+	over = m.begin()
+	s.now = s.now.Add(time.Second)
+	is(t, "the clock was set back", over, 20)
 }
 
 // The processors' counters come first. A counter that may not be read is unknown, not zero.
