@@ -252,14 +252,15 @@ func (s *Scheduler) Energy() Energy {
 	return e
 }
 
-// MeasureRequest measures a user request from now until end is called. Requests that run
-// at the same time, and a job of idle work that one interrupts, share the energy evenly.
-func (s *Scheduler) MeasureRequest() (end func(took time.Duration)) {
+// MeasureRequest measures a user request from now until end is called, which returns its
+// energy in J; nil if it is not known. Requests that run at the same time, and a job of
+// idle work that one interrupts, share the energy evenly.
+func (s *Scheduler) MeasureRequest() (end func(took time.Duration) *float64) {
 	measured := s.meter.begin()
-	return func(took time.Duration) {
+	return func(took time.Duration) *float64 {
 		joules, known := measured()
 		if !known {
-			return
+			return nil
 		}
 		s.mu.Lock()
 		s.asked.Requests++
@@ -269,6 +270,7 @@ func (s *Scheduler) MeasureRequest() (end func(took time.Duration)) {
 		if s.o.Observer.Request != nil {
 			s.o.Observer.Request(joules)
 		}
+		return &joules
 	}
 }
 

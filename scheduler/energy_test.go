@@ -255,6 +255,28 @@ func TestProcessorEnergy(t *testing.T) {
 	}
 }
 
+// Each request gets its share of the energy while several run, and the shares add up to the
+// sum. Unknown energy is nil, not zero.
+func TestRequestEnergy(t *testing.T) {
+	s, m := powered()
+	requests := &Scheduler{meter: m}
+	if got := requests.MeasureRequest()(time.Second); got != nil {
+		t.Errorf("%v J where nothing is readable", *got)
+	}
+	s.battery("Discharging", "10000000")
+	first, second := requests.MeasureRequest(), requests.MeasureRequest()
+	s.now = s.now.Add(2 * time.Second)
+	a := first(2 * time.Second)
+	s.now = s.now.Add(2 * time.Second)
+	b := second(4 * time.Second)
+	if a == nil || b == nil || *a != 10 || *b != 30 {
+		t.Errorf("%v and %v, want 10 and 30", a, b)
+	}
+	if e := requests.Energy(); e.Requests != 2 || e.Joules != 40 || e.Took != 6*time.Second {
+		t.Errorf("%+v", e)
+	}
+}
+
 // Energy decides about prediction where it is known of nearly all costs, and of requests.
 func TestPaceByEnergy(t *testing.T) {
 	zone, p := time.UTC, Pay{Horizon: 14 * 24 * time.Hour, Worth: 10}

@@ -592,6 +592,12 @@ type Answer struct {
 	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
 
+	// Joules Energy in joules that the processors, or the whole device on its battery, used while the
+	// question was answered, including other programs. Questions and idle work that run at the
+	// same time share it evenly. Absent if it is unknown (`energy` of the status says why), and
+	// for a token for one space, because it depends on other spaces.
+	Joules *float64 `json:"joules,omitempty"`
+
 	// Memory How the question used the facts of its space. Absent if the space has none.
 	Memory *Memory `json:"memory,omitempty"`
 
@@ -886,6 +892,9 @@ type ChatExtra struct {
 	// Instead The part of the citations that fits the question best, for an answer that is not grounded.
 	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
+
+	// Joules As in `Answer`.
+	Joules  *float64 `json:"joules,omitempty"`
 	Missing []string `json:"missing,omitempty"`
 
 	// Outcome How percached answered:

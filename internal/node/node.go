@@ -261,7 +261,7 @@ func (n *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error
 	n.Asker, err = answer.New(answer.Parts{
 		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Likeness: n.Likeness, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,
 		History: n.History, Conversations: n.Conversations, Instructions: n.instructions, Placement: n.placement, Form: n.form, Memory: n.consult, Patience: cmp.Or(n.Patience, tensorPatience), Now: n.Now, Logger: log,
-		Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Completed: n.Completed, Checked: n.Checked, Changed: n.Changed, Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
+		Energy: watch.Energy, Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Completed: n.Completed, Checked: n.Checked, Changed: n.Changed, Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
 	}, settings)
 	if err != nil {
 		return err
