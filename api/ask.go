@@ -200,7 +200,7 @@ type Answer struct {
 	Times map[string]float64 `json:"times"`
 	// Joules is the energy of the question; nil: not known. See StatusEnergy.
 	Joules *float64 `json:"joules,omitempty"`
-	Notes []string           `json:"notes,omitempty"` // steps that failed and were skipped
+	Notes  []string `json:"notes,omitempty"` // steps that failed and were skipped
 }
 
 // Grounds says which words of an answer its citations contain.
