@@ -148,7 +148,7 @@ func publicDetail(err error) string {
 			return ""
 		}
 	}
-	return e.Err.Error()
+	return fault.Sentence(e.Err)
 }
 
 // isSystemError says whether an error wraps one of the operating system, or an internal one.

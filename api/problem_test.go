@@ -84,7 +84,10 @@ func TestWhatIsTold(t *testing.T) {
 			fault.New(fault.Unavailable, "op", "at /nowhere: %w", syscall.ENOSPC),
 		},
 		"line 3: the disk is full": {fault.New(fault.Invalid, "op", "line 3: %w", errors.New(sentence))},
-		"one; two":                 {errors.Join(fault.New(fault.Invalid, "op", "one"), fault.New(fault.Invalid, "op", "two"))},
+		"cannot open it: it is damaged; restore it": {
+			fault.New(fault.Invalid, "home.Open", "cannot open it: %w; restore it", fault.New(fault.Unsupported, "encryption.Open", "it is damaged")),
+		},
+		"one; two": {errors.Join(fault.New(fault.Invalid, "op", "one"), fault.New(fault.Invalid, "op", "two"))},
 		"": {
 			fault.New(fault.Unavailable, "op", "%w", system), fault.New(fault.Invalid, "op", "%w", system),
 			fault.New(fault.Invalid, "op", "read: %w", &fs.PathError{Op: "open", Path: "/nowhere/secret", Err: fs.ErrPermission}),
