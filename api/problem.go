@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -141,6 +142,9 @@ func publicDetail(err error) string {
 		if e.Kind == fault.Overloaded || e.Kind == fault.Unavailable || isSystemError(inner) {
 			if within, ok := errors.AsType[*fault.Error](e.Err); ok {
 				return publicDetail(within)
+			}
+			if full, ok := errors.AsType[*durable.Full](e.Err); ok {
+				return full.Error()
 			}
 			if errors.Is(inner, syscall.ENOSPC) {
 				return "the disk is full"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -82,6 +83,10 @@ func TestWhatIsTold(t *testing.T) {
 			fault.New(fault.Unavailable, "outer", "%w", fault.New(fault.Unavailable, "op", sentence)),
 			fault.New(fault.Unavailable, "op", "%w", &fs.PathError{Op: "write", Path: "/nowhere/secret", Err: syscall.ENOSPC}),
 			fault.New(fault.Unavailable, "op", "at /nowhere: %w", syscall.ENOSPC),
+		},
+		"the disk is full: 128 MiB must be free": {
+			fault.New(fault.Unavailable, "kv.room", "%w", fmt.Errorf("%w, and 3 MiB are", &durable.Full{Needs: 128 << 20})),
+			fault.Wrap("ingest.Add", fault.New(fault.Unavailable, "kv.commit", "%w", &durable.Full{Needs: 128<<20 - 1})),
 		},
 		"line 3: the disk is full": {fault.New(fault.Invalid, "op", "line 3: %w", errors.New(sentence))},
 		"cannot open it: it is damaged; restore it": {

@@ -40,8 +40,10 @@ import (
 const (
 	tensorPatience = 2 * time.Second // maximum time to load stored tensors
 	logFile        = 16 << 20        // bytes of a value log file; small files release space sooner
-	minFree        = 128 << 20       // free bytes below which writes fail; below half of it, opening fails
 )
+
+// MinFree is how many bytes of the disk must be free for writes; to open a folder, half of it.
+const MinFree = 128 << 20
 
 // Node is an open data folder with its layers.
 type Node struct {
@@ -147,7 +149,7 @@ func Open(ctx context.Context, c Options, withEngine bool, stderr io.Writer) (n 
 func MetaOptions(h *home.Home, log *slog.Logger) kv.Options {
 	o := kv.Default()
 	o.Key = h.Subkey("meta")
-	o.Sync, o.Logger, o.ValueLogFileSize, o.MinFree = true, log, logFile, minFree
+	o.Sync, o.Logger, o.ValueLogFileSize, o.MinFree = true, log, logFile, MinFree
 	o.Observer.RecordDamaged = func(dir string, cause error) {
 		log.Warn("cannot read RECORD; verified the database without it", "folder", dir, "cause", cause)
 	}
@@ -170,7 +172,7 @@ func (n *Node) openDatabases(log *slog.Logger) (err error) {
 	n.closers = append(n.closers, n.Meta.Close)
 	tensors := kv.Default()
 	tensors.Key = n.Home.Subkey("tensors")
-	tensors.Disposable, tensors.Logger, tensors.ValueLogFileSize, tensors.MinFree = true, log, logFile, minFree
+	tensors.Disposable, tensors.Logger, tensors.ValueLogFileSize, tensors.MinFree = true, log, logFile, MinFree
 	tensors.Observer.SetAside = func(dir, aside string, cause error) {
 		log.Warn("cannot open the stored tensors; moved them aside, and will compute them again", "folder", dir, "aside", aside, "cause", cause)
 	}

@@ -159,7 +159,7 @@ func (db *DB) collect(share float64) error {
 	}
 	err := db.b.RunValueLogGC(share)
 	if _, stuck := files.state(); stuck && err != nil {
-		return errFull("kv.collect")
+		return errFull("kv.collect", db.o)
 	}
 	return err
 }
