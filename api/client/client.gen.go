@@ -4005,7 +4005,8 @@ type ClientInterface interface {
 
 	// Backup Back up all spaces
 	//
-	// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+	// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+	// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 	// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 	// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 	// that ends without an error is complete.
@@ -5191,7 +5192,8 @@ func (c *Client) About(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 
 // Backup Back up all spaces
 //
-// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 // predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 // tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 // that ends without an error is complete.
@@ -10694,7 +10696,8 @@ type ClientWithResponsesInterface interface {
 
 	// BackupWithResponse Back up all spaces
 	//
-	// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+	// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+	// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 	// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 	// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 	// that ends without an error is complete.
@@ -13813,7 +13816,8 @@ func (c *ClientWithResponses) AboutWithResponse(ctx context.Context, reqEditors 
 
 // BackupWithResponse Back up all spaces
 //
-// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 // predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 // tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 // that ends without an error is complete.
