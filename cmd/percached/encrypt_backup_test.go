@@ -19,6 +19,7 @@ func TestMediaTypeOfABackup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := startServe(t, tc.data)
+			defer d.end()
 			d.isReady()
 			resp, err := d.client.Do(d.request("GET", "/v1/backup", nil))
 			if err != nil {

@@ -42,9 +42,6 @@ const (
 	logFile        = 16 << 20        // bytes of a value log file; small files release space sooner
 )
 
-// MinFree is how many bytes of the disk must be free for writes; to open a folder, half of it.
-const MinFree = 128 << 20
-
 // Node is an open data folder with its layers.
 type Node struct {
 	Home          *home.Home
