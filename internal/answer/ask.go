@@ -89,6 +89,9 @@ type Parts struct {
 	// them. One question more is Overloaded. Stored answers take no place, and
 	// identical questions of one caller share one.
 	Waiting int
+	// Energy, if set, begins to measure a question. End returns its energy in J; nil if
+	// it is not known.
+	Energy func() (end func(took time.Duration) *float64)
 	// Unchecked accepts every answer as grounded. It is for engines that make their
 	// answers up, so that no word of them stands in a document.
 	Unchecked bool
@@ -225,6 +228,10 @@ func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (answer Answer,
 	if a.Observer.Asked != nil {
 		answered := a.Observer.Asked(q.Space, q.Text)
 		defer func() { answered(answer, err) }()
+	}
+	if a.Energy != nil { // ends before the observer, which lets idle work begin again
+		end := a.Energy()
+		defer func() { answer.Joules = end(answer.Times.Total) }()
 	}
 	if failed != nil {
 		return Answer{}, fault.Wrap("answer.Ask", failed)

@@ -142,7 +142,7 @@ func (w *world) open() {
 	w.Asker, err = answer.New(answer.Parts{
 		Unchecked: !w.checked,
 		Knowledge: w.Knowledge, Searcher: w.Index, Bank: w.Bank, Tree: w.Tree, Embedder: w.embedder, Engine: w.engine, History: w.History,
-		Patience: time.Hour, Now: w.now, Logger: log, Observer: answer.Observer{Asked: watch.Asked}, Placement: w.placement, Form: w.form,
+		Patience: time.Hour, Now: w.now, Logger: log, Energy: watch.Energy, Observer: answer.Observer{Asked: watch.Asked}, Placement: w.placement, Form: w.form,
 	}, w.set)
 	w.ok(err)
 	p := predictor.Default()
