@@ -127,7 +127,7 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	p.swa_full = true // layers with a sliding window keep all tokens, so that every part can be stored
 	e.params = p
 	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c)), pace: newPace(c.Threads, c.cores)}
-	c.cores.during(func() { k.c = C.pc_context_new(m.c, p, m.flags, true) })
+	c.cores.during(func() { k.c = C.pc_context_new(m.c, p, m.flags, true, C.bool(m.mapped() && !c.plainExperts)) })
 	if k.c == nil {
 		return fault.New(fault.Unsupported, opOpen, "%s: %s", c.Model, takeErrors())
 	}

@@ -83,7 +83,7 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(c, f, kv+scratch-gpu.away); err != nil {
+	if err := fits(c, f, kv+scratch-gpu.away, gpu.layers > 0); err != nil {
 		return nil, err
 	}
 	m := &model{file: f, gpu: gpu}
@@ -109,13 +109,17 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch
 	return m, nil
 }
 
-// fits refuses a model that would not fit into memory without swapping.
-func fits(c Config, f *gguf.File, beside int64) error {
+// fits refuses a model that would not fit into memory without swapping, or without reading more
+// than experts again and again. A GPU has no use for experts in a file.
+func fits(c Config, f *gguf.File, beside int64, onGPU bool) error {
 	memory := c.memory
 	if memory == nil {
 		memory = machine.Available
 	}
 	have, want := memory(), f.Size()+beside
+	if all, working := expertBytes(f); !onGPU {
+		want -= all - working
+	}
 	if have < 0 || want <= have {
 		return nil
 	}
@@ -142,7 +146,7 @@ func (m *model) load(ctx context.Context, c Config) {
 		defer close(done)
 		path := C.CString(c.Model)
 		defer C.free(unsafe.Pointer(path))
-		m.c = C.pc_model_load(path, m.flags, C.int32_t(m.gpu.layers))
+		m.c = C.pc_model_load(path, m.flags, C.int32_t(m.gpu.layers), C.bool(m.mapped()))
 	}()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -172,6 +176,11 @@ func (m *model) stop(on bool) {
 
 // gpuLayers is how many layers a GPU computes.
 func (m *model) gpuLayers() int { return max(0, m.gpu.layers) }
+
+// mapped reports whether all weights stay in the mapped file: those of a mixture of experts,
+// because what the memory does not hold of it is read again. A library would else copy weights
+// into a layout of its own.
+func (m *model) mapped() bool { return m.gpuLayers() == 0 && len(expertParts(m.file)) > 0 }
 
 func (m *model) free() {
 	if m.c != nil {
