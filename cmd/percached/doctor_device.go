@@ -47,7 +47,8 @@ func examineDevice(cmd *cobra.Command, open selftest.Opener, s *selftest.Source,
 		there = "." // the folder does not exist yet
 	}
 	r := node.ReadMachine(there)
-	_, f.Context = node.PlanContext(f.Config, path, r.Memory)
+	model, plan, experts := node.PlanContext(f.Config, path, r.Memory)
+	f.Context, f.Experts, f.Resident = plan, model.Experts+model.Mapped, experts.Cached()
 	f.Tensors = budget.Tensors{Limit: f.Config.TensorLimit, Bound: budget.BySetting}
 	if f.Config.TensorLimit == config.Auto {
 		f.Tensors = budget.ChooseTensors(budget.Disk{Free: r.Free})

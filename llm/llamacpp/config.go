@@ -45,8 +45,6 @@ type Config struct {
 	cores  cores        // that Open found
 	memory func() int64 // free memory in bytes; negative: unknown. For tests
 	piece  int          // target size of a slice's piece instead of pieceBytes. For tests
-	// plainExperts leaves chosen experts to page faults. For tests
-	plainExperts bool
 }
 
 // Default suits a small machine; the caller sets Model.

@@ -27,6 +27,7 @@ type model struct {
 	hash  string
 	gpu   placing
 	flags *C.pc_flags
+	fetch bool // experts are read as soon as they are chosen: the memory does not hold all
 }
 
 // A lifetime protects a model from being freed while callers' goroutines use it, for
@@ -83,10 +84,10 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(c, f, kv+scratch-gpu.away, gpu.layers > 0); err != nil {
+	m := &model{file: f, gpu: gpu}
+	if m.fetch, err = fits(c, f, kv+scratch-gpu.away, m.gpuLayers() > 0); err != nil {
 		return nil, err
 	}
-	m := &model{file: f, gpu: gpu}
 	if m.hash, err = weightsHash(ctx, c.Model); err != nil {
 		return nil, err
 	}
@@ -109,21 +110,26 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch
 	return m, nil
 }
 
+// scarce is how much must be free beside a model so that its experts stay in memory.
+const scarce = 256 << 20
+
 // fits refuses a model that would not fit into memory without swapping, or without reading more
-// than experts again and again. A GPU has no use for experts in a file.
-func fits(c Config, f *gguf.File, beside int64, onGPU bool) error {
+// than experts again and again. fetch says that the memory may not hold all experts. To fetch
+// them costs a tenth of the time where it does. A GPU has no use for experts in a file.
+func fits(c Config, f *gguf.File, beside int64, onGPU bool) (fetch bool, err error) {
 	memory := c.memory
 	if memory == nil {
 		memory = machine.Available
 	}
 	have, want := memory(), f.Size()+beside
-	if all, working := expertBytes(f); !onGPU {
+	if all, working := expertBytes(f); !onGPU && all > 0 {
+		fetch = have >= 0 && have < want+scarce
 		want -= all - working
 	}
 	if have < 0 || want <= have {
-		return nil
+		return fetch, nil
 	}
-	return fault.New(fault.Unavailable, "llamacpp: open model",
+	return false, fault.New(fault.Unavailable, "llamacpp: open model",
 		"%s needs about %d MiB of memory (weights %d, context and scratch %d) and %d are free: take a smaller model, a smaller context, or a smaller K/V type",
 		c.Model, want>>20, f.Size()>>20, beside>>20, have>>20)
 }
