@@ -28,15 +28,15 @@ const (
 
 // Model is what a model needs.
 type Model struct {
-	Weights    int64 // bytes that stay in memory
+	Weights int64 // bytes that stay in memory
 	// Mapped are bytes of weights beside these that are read from the file when they are used.
 	Mapped int64
 	// Experts are the experts of a mixture, and Working is what of them must stay in memory.
 	Experts, Working int64
-	TokenBytes int64 // keys and values of one token
-	Scratch    int64 // bytes of the engine's buffers
-	Parameters int64
-	MaxContext int // the model's own limit in tokens
+	TokenBytes       int64 // keys and values of one token
+	Scratch          int64 // bytes of the engine's buffers
+	Parameters       int64
+	MaxContext       int // the model's own limit in tokens
 	// SameContext is the longest context with the tensors of a short one; 0: all have the same.
 	SameContext int
 	GPU         bool // a GPU computes layers
@@ -183,7 +183,7 @@ func (c Context) Why() string {
 		return "the free memory is unknown here"
 	case c.Tight:
 		return "the shortest: memory is scarce"
-	case c.Mapped:
+	case c.Mapped && c.Tokens >= UsualContext:
 		return "a longer context would take memory from the experts"
 	}
 	return "as much as the memory for keys and values holds"

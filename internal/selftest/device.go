@@ -47,8 +47,8 @@ type Facts struct {
 	// Experts are bytes of a mixture's experts, and Resident what of them is in memory; negative:
 	// unknown.
 	Experts, Resident int64
-	Cores   string // to which threads are bound, or why to none
-	Sys     fs.FS  // Linux's /sys
+	Cores             string // to which threads are bound, or why to none
+	Sys               fs.FS  // Linux's /sys
 }
 
 // rows has one func for each optimisation, in the order of the report. A new optimisation gets a

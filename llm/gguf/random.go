@@ -304,7 +304,9 @@ func Shapes() []string {
 }
 
 // Architectures lists the values of RandomOptions.Architecture.
-func Architectures() []string { return []string{"llama", "qwen2", "qwen3", "qwen3moe", "gemma3", "bert"} }
+func Architectures() []string {
+	return []string{"llama", "qwen2", "qwen3", "qwen3moe", "gemma3", "bert"}
+}
 
 // shapeFor returns the dimensions for a name and architecture.
 func shapeFor(name, arch string) (shape, error) {

@@ -18,8 +18,8 @@ type Demand struct {
 	Experts      []machine.Part
 	ExpertBytes  int64
 	WorkingBytes int64
-	Parameters int64
-	MaxContext int // tokens that the model was trained for
+	Parameters   int64
+	MaxContext   int // tokens that the model was trained for
 	// SameContext is the longest context in which the model turns positions as in a short one; 0:
 	// all. Another turn makes other tensors.
 	SameContext int
