@@ -66,7 +66,7 @@ func memoryGroup(t *testing.T) string {
 			continue
 		}
 		t.Cleanup(func() { os.Remove(dir) })
-		if write(filepath.Join(dir, limit), groupLimit) == nil {
+		if writeNumber(filepath.Join(dir, limit), groupLimit) == nil {
 			return dir
 		}
 	}
@@ -74,8 +74,8 @@ func memoryGroup(t *testing.T) string {
 	return ""
 }
 
-// write writes to a file that exists: where the control groups of a version are not, there is none.
-func write(path string, n int) error {
+// writeNumber writes to a file that exists: where the control groups of a version are not, there is none.
+func writeNumber(path string, n int) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func write(path string, n int) error {
 
 // answerWithin generates a few tokens in a control group.
 func answerWithin(t *testing.T, group, path string) {
-	if err := write(filepath.Join(group, "cgroup.procs"), os.Getpid()); err != nil {
+	if err := writeNumber(filepath.Join(group, "cgroup.procs"), os.Getpid()); err != nil {
 		t.Fatal(err)
 	}
 	c := Default()
