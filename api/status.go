@@ -37,6 +37,15 @@ type BudgetMemory struct {
 	Context     int    `json:"context"`
 	From        string `json:"from"`
 	Why         string `json:"why"`
+	// Experts is nil if the model is no mixture of experts.
+	Experts *BudgetExperts `json:"experts,omitempty"`
+}
+
+// BudgetExperts are the experts of a mixture of experts.
+type BudgetExperts struct {
+	Bytes         int64  `json:"bytes"`
+	ResidentBytes *int64 `json:"resident_bytes,omitempty"`
+	MappedBytes   int64  `json:"mapped_bytes"` // no memory is kept for these
 }
 
 // BudgetDisk is the limit of the stored tensors.

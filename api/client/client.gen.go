@@ -686,10 +686,25 @@ type BudgetDisk struct {
 	Why string `json:"why"`
 }
 
+// BudgetExperts The experts of a mixture of experts. Left out for other models.
+type BudgetExperts struct {
+	// Bytes Weights of all experts.
+	Bytes int64 `json:"bytes"`
+
+	// MappedBytes Of these, what percached keeps no memory for: the model reads it from its file when it uses it, so answers are slower. 0: the memory holds all experts.
+	MappedBytes int64 `json:"mapped_bytes"`
+
+	// ResidentBytes Of these, what is in memory now. Left out if unknown.
+	ResidentBytes *int64 `json:"resident_bytes,omitempty"`
+}
+
 // BudgetMemory The length of the context. Figures of the machine are those of now.
 type BudgetMemory struct {
 	// Context Length of the context in tokens; 0: the model does not fit.
 	Context int `json:"context"`
+
+	// Experts The experts of a mixture of experts. Left out for other models.
+	Experts *BudgetExperts `json:"experts,omitempty"`
 
 	// FreeBytes Memory that neither the system nor programs use, percached included. Left out if unknown.
 	FreeBytes *int64 `json:"free_bytes,omitempty"`

@@ -47,7 +47,8 @@ func examineDevice(cmd *cobra.Command, open selftest.Opener, s *selftest.Source,
 		there = "." // the folder does not exist yet
 	}
 	r := node.ReadMachine(there)
-	_, f.Context = node.PlanContext(f.Config, path, r.Memory)
+	model, plan, experts := node.PlanContext(f.Config, path, r.Memory)
+	f.Context, f.Experts, f.Resident = plan, model.Experts+model.Mapped, experts.Cached()
 	f.Tensors = node.PlanTensors(f.Config, r.Free)
 	c := llamacpp.Default()
 	c.Model, c.KeyType, c.ValueType, c.Threads, c.GPULayers = path, f.Config.KV, f.Config.KV, f.Config.Threads, f.Config.GPULayers

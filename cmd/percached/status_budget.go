@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/base/cmdline"
 )
@@ -18,6 +20,16 @@ func printBudget(p *cmdline.Printer, b client.StatusBudget) {
 	}
 	if m.WeightBytes > 0 {
 		p.Line("  weights  %s of the language model", cmdline.Size(m.WeightBytes))
+	}
+	if e := m.Experts; e != nil {
+		resident := "how much of it is in memory is unknown here"
+		if e.ResidentBytes != nil {
+			resident = fmt.Sprintf("%s are in memory now (%.0f %%)", cmdline.Size(*e.ResidentBytes), 100*float64(*e.ResidentBytes)/float64(max(1, e.Bytes)))
+		}
+		p.Line("  experts  %s of these; %s", cmdline.Size(e.Bytes), resident)
+		if e.MappedBytes > 0 {
+			p.Line("  warning  the memory does not hold all experts: the model reads %s of them from its file when it uses them (mmap), so answers are slower", cmdline.Size(e.MappedBytes))
+		}
 	}
 	p.Line("  margin   %s stay free for percached itself and other programs", cmdline.Size(m.MarginBytes))
 	if m.RoomBytes != nil {

@@ -15,8 +15,13 @@ func wireStatusBudget(b node.Budget) api.StatusBudget {
 		return &n
 	}
 	m := api.BudgetMemory{
-		FreeBytes: known(b.Memory.Available), WeightBytes: b.Model.Weights, TokenBytes: b.Model.TokenBytes, MarginBytes: budget.Margin,
+		FreeBytes: known(b.Memory.Available), WeightBytes: b.Model.Weights + b.Model.Mapped, TokenBytes: b.Model.TokenBytes, MarginBytes: budget.Margin,
 		RoomBytes: known(b.Context.Room), UsedBytes: b.Context.Bytes, Context: b.Context.Tokens, From: string(b.Context.Bound), Why: b.Context.Why(),
+	}
+	if len(b.Experts.Parts) > 0 {
+		m.Experts = &api.BudgetExperts{
+			Bytes: b.Model.Experts + b.Model.Mapped, ResidentBytes: known(b.Experts.Cached()), MappedBytes: b.Model.Mapped,
+		}
 	}
 	if b.Memory.Total > 0 {
 		m.TotalBytes = &b.Memory.Total

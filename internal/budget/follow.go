@@ -43,9 +43,10 @@ type Pressure struct {
 const stalledTooLong = 0.05
 
 // Scarce says that a running engine should take less. Available counts the weights as free,
-// because they are page cache; but without them in memory each token would read the disk.
+// because they are page cache; but without them in memory each token would read the disk. A model
+// with mapped experts does so, and waits for them: that says nothing about other memory.
 func (p Pressure) Scarce(model Model) bool {
-	return p.Available >= 0 && p.Available-model.Weights < Margin/2 || p.Stalled > stalledTooLong
+	return p.Available >= 0 && p.Available-model.Weights < Margin/2 || p.Stalled > stalledTooLong && model.Mapped == 0
 }
 
 // Shorter is the step below a length, at least MinContext.

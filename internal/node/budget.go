@@ -44,6 +44,7 @@ type Budget struct {
 	Disk    budget.Disk
 	Tensors budget.Tensors
 	Changed string // what changed since the start, as a sentence; empty: nothing
+	Experts Experts
 }
 
 // budgets is the state of a node's budget.
@@ -54,13 +55,28 @@ type budgets struct {
 	context budget.Context // of the engine
 	tensors budget.Tensors
 	changed string
+	experts Experts
+}
+
+// Experts are where the language model has its experts; there are no parts if it is no mixture.
+type Experts struct {
+	File  string
+	Parts []machine.Part
+}
+
+// Cached returns how many bytes of them are in memory; negative: unknown.
+func (e Experts) Cached() int64 {
+	if n, ok := machine.Cached(e.File, e.Parts); ok {
+		return n
+	}
+	return -1
 }
 
 // modelOf is what a model file needs.
 func modelOf(d llamacpp.Demand) budget.Model {
 	return budget.Model{
 		Weights: d.Weights, TokenBytes: d.TokenBytes, Scratch: d.Scratch, Parameters: d.Parameters,
-		MaxContext: d.MaxContext, SameContext: d.SameContext, GPU: d.GPU,
+		MaxContext: d.MaxContext, SameContext: d.SameContext, GPU: d.GPU, Experts: d.ExpertBytes, Working: d.WorkingBytes,
 	}
 }
 
@@ -94,8 +110,9 @@ func (n *Node) chooseContext(c config.Config, l *llamacpp.Config) error {
 	if err != nil {
 		return err
 	}
-	model, r := modelOf(d), n.read()
+	r := n.read()
 	r.Memory.Threads = c.Threads
+	model := modelOf(d).On(r.Memory, chosen(c.Context))
 	context := budget.ChooseContext(r.Memory, model, chosen(c.Context))
 	if context.Tokens == 0 {
 		return n.tooLarge(l.Model, model, r.Memory)
@@ -103,7 +120,7 @@ func (n *Node) chooseContext(c config.Config, l *llamacpp.Config) error {
 	l.Context = context.Tokens
 	n.budget.mu.Lock()
 	defer n.budget.mu.Unlock()
-	n.budget.model, n.budget.context = model, context
+	n.budget.model, n.budget.context, n.budget.experts = model, context, Experts{File: l.Model, Parts: d.Experts}
 	return nil
 }
 
@@ -169,7 +186,7 @@ func PlanTensors(c config.Config, free int64) budget.Tensors {
 func (n *Node) Budget() Budget {
 	n.budget.mu.Lock()
 	c := n.budget.set
-	b := Budget{Model: n.budget.model, Context: n.budget.context, Tensors: n.budget.tensors, Changed: n.budget.changed}
+	b := Budget{Model: n.budget.model, Context: n.budget.context, Tensors: n.budget.tensors, Changed: n.budget.changed, Experts: n.budget.experts}
 	n.budget.mu.Unlock()
 	b.Reading, b.Disk = n.read(), budget.Disk{Free: -1}
 	b.Memory.Threads = c.Threads
@@ -189,24 +206,24 @@ func (n *Node) Budget() Budget {
 			path, err = models.Nano(folder)
 		}
 		if err == nil {
-			b.Model, b.Context = PlanContext(c, path, b.Memory)
+			b.Model, b.Context, b.Experts = PlanContext(c, path, b.Memory)
 		}
 	}
 	return b
 }
 
-// PlanContext is what the model of a file needs, and the context that it would get. Both are zero
-// if the file cannot be read.
-func PlanContext(c config.Config, path string, m budget.Memory) (budget.Model, budget.Context) {
+// PlanContext is what the model of a file needs, and the context that it would get. All are
+// zero if the file cannot be read.
+func PlanContext(c config.Config, path string, m budget.Memory) (budget.Model, budget.Context, Experts) {
 	l := engineConfig(c)
 	l.Model = path
 	d, err := llamacpp.DemandOf(l)
 	if err != nil {
-		return budget.Model{}, budget.Context{}
+		return budget.Model{}, budget.Context{}, Experts{}
 	}
 	m.Threads = c.Threads
-	model := modelOf(d)
-	return model, budget.ChooseContext(m, model, chosen(c.Context))
+	model := modelOf(d).On(m, chosen(c.Context))
+	return model, budget.ChooseContext(m, model, chosen(c.Context)), Experts{File: path, Parts: d.Experts}
 }
 
 // engineConfig is the configuration of the engine without its model.
@@ -240,7 +257,7 @@ func (n *Node) smallestModel(free int64) string {
 		l.Model, l.GPULayers = path, 0
 		d, err := llamacpp.DemandOf(l)
 		name := strings.TrimSuffix(filepath.Base(path), ".gguf")
-		if need := modelOf(d).Needs(); err == nil && d.Writes && need <= least && !strings.HasPrefix(name, "nano-") {
+		if need := modelOf(d).On(budget.Memory{Available: free}, 0).Needs(); err == nil && d.Writes && need <= least && !strings.HasPrefix(name, "nano-") {
 			best, least = name, need
 		}
 	}

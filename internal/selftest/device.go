@@ -43,9 +43,12 @@ type Facts struct {
 	Library string // llama.cpp and its device
 	Context budget.Context
 	Tensors budget.Tensors
-	Cores   string // to which threads are bound, or why to none
-	Sys     fs.FS  // Linux's /sys
-	Now     func() time.Time
+	// Experts are bytes of a mixture's experts, and Resident what of them is in memory; negative:
+	// unknown.
+	Experts, Resident int64
+	Cores             string // to which threads are bound, or why to none
+	Sys               fs.FS  // Linux's /sys
+	Now               func() time.Time
 
 	system scheduler.System // what Sys says
 }
@@ -55,7 +58,7 @@ type Facts struct {
 func rows() []func(*Facts) Optimisation {
 	return []func(*Facts) Optimisation{
 		instructions, gpuLayers, fastCores, flashAttention, storedTensors, placement, drafts, tiers, prediction, idleOnBattery,
-		memoryBudget, diskBudget, encryption, energyReadings,
+		memoryBudget, experts, diskBudget, encryption, energyReadings,
 	}
 }
 
@@ -184,6 +187,21 @@ func idleOnBattery(f *Facts) Optimisation {
 func memoryBudget(f *Facts) Optimisation {
 	on := f.Config.Context == config.Auto
 	return Optimisation{"memory budget", on, fmt.Sprintf("the context has %d tokens, %s: %s", f.Context.Tokens, cmdline.Size(f.Context.Bytes), f.Context.Why()), "context = auto"}
+}
+
+// experts of a mixture are read from the file where the memory does not hold them.
+func experts(f *Facts) Optimisation {
+	o := Optimisation{Name: "experts in memory", On: !f.Context.Mapped, Why: "the model has no experts", Needs: "more free memory, or a smaller model"}
+	if f.Experts > 0 {
+		o.Why = fmt.Sprintf("the memory holds all %s of experts", cmdline.Size(f.Experts))
+		if f.Context.Mapped {
+			o.Why = fmt.Sprintf("the memory does not hold %s of experts: the model reads them from its file when it uses them (mmap), so answers are slower", cmdline.Size(f.Experts))
+		}
+		if f.Resident >= 0 {
+			o.Why += fmt.Sprintf("; %s are in memory now", cmdline.Size(f.Resident))
+		}
+	}
+	return o
 }
 
 func diskBudget(f *Facts) Optimisation {

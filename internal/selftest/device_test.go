@@ -85,6 +85,9 @@ func TestDeviceRows(t *testing.T) {
 		}, true, "20 %"},
 		{"memory budget", func(f *Facts) {}, true, "4096 tokens"},
 		{"memory budget", func(f *Facts) { f.Config.Context = 512 }, false, "tokens"},
+		{"experts in memory", func(f *Facts) {}, true, "no experts"},
+		{"experts in memory", func(f *Facts) { f.Experts, f.Resident = 1<<30, 1<<29 }, true, "holds all 1.0 GiB of experts; 512.0 MiB are in memory"},
+		{"experts in memory", func(f *Facts) { f.Experts, f.Resident, f.Context.Mapped = 1<<30, -1, true }, false, "answers are slower"},
 		{"disk budget", func(f *Facts) { f.Config.TensorLimit = 5 }, false, "at most"},
 		{"energy readings", func(f *Facts) { f.Sys = sys(map[string]string{"class/powercap/intel-rapl:0/energy_uj": "1"}) }, true, "(RAPL)"},
 		{"energy readings", func(f *Facts) { // parts of a processor, and the whole machine, are not read for questions

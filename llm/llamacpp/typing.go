@@ -132,7 +132,7 @@ func (e *Engine) openTyping(size int) error {
 	p.n_ctx, p.n_seq_max = C.uint32_t(size), typingSequences
 	p.n_batch, p.n_ubatch = C.uint32_t(split), C.uint32_t(split)
 	k := &cache{vocabulary: e.cache.vocabulary, split: split, pace: newPace(c.Threads, c.cores), onBatch: e.cache.onBatch}
-	c.cores.during(func() { k.c = C.pc_context_new(e.model.c, p, e.model.flags, false) })
+	c.cores.during(func() { k.c = C.pc_context_new(e.model.c, p, e.model.flags, false, C.bool(e.model.fetch)) })
 	if k.c == nil {
 		return fault.New(fault.Unavailable, opComplete, "llama.cpp makes no context for typing: %s", takeErrors())
 	}
