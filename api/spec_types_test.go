@@ -101,7 +101,7 @@ func wires() []wire {
 		gives("Status", reflect.TypeFor[Status]()), gives("StatusQuestions", reflect.TypeFor[StatusQuestions]()),
 		gives("StatusStored", reflect.TypeFor[StatusStored]()), gives("StatusWaiting", reflect.TypeFor[StatusWaiting]()),
 		gives("StatusIdle", reflect.TypeFor[StatusIdle]()), gives("StatusPlacement", reflect.TypeFor[StatusPlacement]()), gives("StatusForm", reflect.TypeFor[StatusForm]()),
-		gives("StatusBudget", reflect.TypeFor[StatusBudget]()), gives("BudgetMemory", reflect.TypeFor[BudgetMemory]()), gives("BudgetDisk", reflect.TypeFor[BudgetDisk]()),
+		gives("StatusBudget", reflect.TypeFor[StatusBudget]()), gives("BudgetMemory", reflect.TypeFor[BudgetMemory]()), gives("BudgetDisk", reflect.TypeFor[BudgetDisk]()), gives("BudgetSharing", reflect.TypeFor[BudgetSharing]()),
 		gives("StatusEnergy", reflect.TypeFor[StatusEnergy]()),
 		gives("AboutModel", reflect.TypeFor[AboutModel]()), gives("ModelShape", reflect.TypeFor[ModelShape]()), gives("AboutEmbedder", reflect.TypeFor[AboutEmbedder]()),
 		gives("Config", reflect.TypeFor[Config]()), gives("Setting", reflect.TypeFor[Setting]()),

@@ -76,11 +76,12 @@ func (t *Tree) SetHotLimit(n int64) {
 	t.f.hot.shrink(t.f.hot.limit)
 }
 
-// HotBytes returns the size of the slices that are kept in memory.
-func (t *Tree) HotBytes() int64 {
+// Hot returns the size of the slices that are kept in memory, and how many were lent from there
+// since Open.
+func (t *Tree) Hot() (bytes int64, lent uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.f.hot.bytes
+	return t.f.hot.bytes, t.stats.hot
 }
 
 // keepHot keeps copies of lent slices in memory, unless they were deleted or packed
