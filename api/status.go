@@ -20,8 +20,8 @@ type Status struct {
 
 // StatusBudget says how much percached takes of the machine, and from what that follows.
 type StatusBudget struct {
-	Memory  BudgetMemory `json:"memory"`
-	Disk    BudgetDisk   `json:"disk"`
+	Memory BudgetMemory `json:"memory"`
+	Disk   BudgetDisk   `json:"disk"`
 	// Sharing is nil if no daemon divides the memory.
 	Sharing *BudgetSharing `json:"sharing,omitempty"`
 	Changed string         `json:"changed,omitempty"` // since the start, as a sentence

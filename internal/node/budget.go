@@ -42,10 +42,10 @@ type Budget struct {
 	Changed string // what changed since the start, as a sentence; empty: nothing
 	// Shares are how the memory is divided now, and Hot and Typed what is used of it; Shares is
 	// nil if nothing divides it.
-	Shares   *budget.Shares
-	Hot      int64
-	HotHits  uint64 // slices that were lent from memory since the start
-	Typed    int64
+	Shares  *budget.Shares
+	Hot     int64
+	HotHits uint64 // slices that were lent from memory since the start
+	Typed   int64
 }
 
 // budgets is the state of a node's budget.
