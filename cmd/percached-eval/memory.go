@@ -144,6 +144,7 @@ func (o *scarcity) run(ctx context.Context, stderr io.Writer) (*memoryReport, er
 	s := &scarcityRun{scarcity: o, limit: int64(o.most) << 20, now: time.Now(), first: map[string]string{}, report: &memoryReport{Readings: "made"}}
 	c := node.Default()
 	c.Create, c.Data, c.Model, c.KeyFile, c.TensorLimit = true, filepath.Join(dir, "data"), o.model, filepath.Join(dir, "key"), config.Auto
+	c.K = 2 // so that the prompts fit into the shortest context, too
 	c.Now, c.Readings = func() time.Time { return s.now }, s.reading
 	if o.group != "" {
 		s.report.Readings, c.Readings = "real", nil
