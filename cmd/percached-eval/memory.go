@@ -30,8 +30,8 @@ type scarcity struct {
 }
 
 const (
-	scarcityStep = 30 * time.Second // of the node's clock between two readings
-	scarcityDocs = 40
+	scarcityStep = time.Minute // of the node's clock between two readings
+	scarcityDocs = 16
 	typeEvery    = 4 // readings
 	addEvery     = 5
 )
@@ -44,7 +44,7 @@ func memoryCommand() *cobra.Command {
 		Long: `Opens an encrypted folder with a model and sets the memory that the process may use: plenty,
 less and less, scarce, and plenty again. Before each reading it asks a question; now and then
 it completes a text and adds a document. Each answer must have the text that it had at first.
-The clock goes half a minute ahead at each reading. With --group the process enters that
+The clock goes a minute ahead at each reading. With --group the process enters that
 control group, and its limit is real; otherwise the readings are made from the memory that the
 process uses.`,
 		Args:    cobra.NoArgs,
@@ -71,18 +71,18 @@ process uses.`,
 
 // limits are the memory at each reading, in MiB.
 func (o *scarcity) limits() (at []int) {
-	const falling = 30
+	const falling = 20
 	hold := func(mib, n int) {
 		for range n {
 			at = append(at, mib)
 		}
 	}
-	hold(o.most, 24)
+	hold(o.most, 16)
 	for i := range falling {
 		at = append(at, o.most-(o.most-o.least)*(i+1)/falling)
 	}
-	hold(o.least, 12)
-	hold(o.most, 56)
+	hold(o.least, 6)
+	hold(o.most, 30)
 	return at
 }
 
@@ -246,7 +246,7 @@ func (s *scarcityRun) point(begin time.Time, took time.Duration) {
 func (s *scarcityRun) ask(ctx context.Context, i int) (time.Duration, error) {
 	n := i * 7 % scarcityDocs
 	text := fmt.Sprintf("What is the %s for %s?", hitTopic(n), hitName(n))
-	a, err := s.Asker.Ask(ctx, answer.Question{Space: hitsSpace, Text: text, Bypass: true, MaxTokens: 16}, answer.Listener{})
+	a, err := s.Asker.Ask(ctx, answer.Question{Space: hitsSpace, Text: text, Bypass: true, MaxTokens: 8}, answer.Listener{})
 	if err != nil {
 		return 0, err
 	}
