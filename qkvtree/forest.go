@@ -298,21 +298,22 @@ func (l *leaves) remove(n *node) {
 // node is a stored slice without its bytes.
 type node struct {
 	counters
-	group  *modelGroup
-	path   percached.Path
-	above  percached.Path // zero for a root
-	parent *node          // nil for a root and while the parent is not stored
-	chunk  percached.ChunkID
-	tokens int
-	pieces int
-	planes percached.Planes
-	form   percached.Form
-	bytes  int64  // of all its records, including keys
-	turn   bool   // of a conversation: it expires
-	made   int64  // Unix seconds; only of a turn
-	local  uint64 // priority within its space; not on disk
-	kids   int    // number of stored children
-	slot   int    // index in the heap of leaves; -1: not in it
+	group    *modelGroup
+	path     percached.Path
+	above    percached.Path // zero for a root
+	parent   *node          // nil for a root and while the parent is not stored
+	chunk    percached.ChunkID
+	tokens   int
+	pieces   int
+	planes   percached.Planes
+	form     percached.Form
+	bytes    int64  // of all its records, including keys
+	smallest bool   // the next form is not smaller; not on disk
+	turn     bool   // of a conversation: it expires
+	made     int64  // Unix seconds; only of a turn
+	local    uint64 // priority within its space; not on disk
+	kids     int    // number of stored children
+	slot     int    // index in the heap of leaves; -1: not in it
 }
 
 // modelGroup holds the nodes that one prompt can combine.

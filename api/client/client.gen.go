@@ -593,6 +593,12 @@ type Answer struct {
 	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
 
+	// Joules Energy in joules that the processors, or the whole device on its battery, used while the
+	// question was answered, including other programs. Questions and idle work that run at the
+	// same time share it evenly. Absent if it is unknown (`energy` of the status says why), and
+	// for a token for one space, because it depends on other spaces.
+	Joules *float64 `json:"joules,omitempty"`
+
 	// Memory How the question used the facts of its space. Absent if the space has none.
 	Memory *Memory `json:"memory,omitempty"`
 
@@ -912,6 +918,9 @@ type ChatExtra struct {
 	// Instead The part of the citations that fits the question best, for an answer that is not grounded.
 	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
+
+	// Joules As in `Answer`.
+	Joules  *float64 `json:"joules,omitempty"`
 	Missing []string `json:"missing,omitempty"`
 
 	// Outcome How percached answered:
@@ -4026,7 +4035,8 @@ type ClientInterface interface {
 
 	// Backup Back up all spaces
 	//
-	// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+	// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+	// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 	// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 	// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 	// that ends without an error is complete.
@@ -5212,7 +5222,8 @@ func (c *Client) About(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 
 // Backup Back up all spaces
 //
-// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 // predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 // tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 // that ends without an error is complete.
@@ -10715,7 +10726,8 @@ type ClientWithResponsesInterface interface {
 
 	// BackupWithResponse Back up all spaces
 	//
-	// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+	// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+	// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 	// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 	// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 	// that ends without an error is complete.
@@ -13834,7 +13846,8 @@ func (c *ClientWithResponses) AboutWithResponse(ctx context.Context, reqEditors 
 
 // BackupWithResponse Back up all spaces
 //
-// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 // predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 // tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 // that ends without an error is complete.

@@ -183,9 +183,9 @@ func (b *Backend) wirePlacement(of calibrate.Subject, set answer.Settings) api.S
 			out.Why += "; " + rec.Why()
 		}
 	}
-	for _, f := range rec.FormResults() {
+	for _, f := range rec.Forms[set.Placement].Results() {
 		if f.Questions > 0 {
-			out.Forms = append(out.Forms, wireForm(f, f.Form <= rec.Form(set.MaxChanged)))
+			out.Forms = append(out.Forms, wireForm(f, f.Form <= rec.Forms[set.Placement].Form(set.MaxChanged)))
 		}
 	}
 	return out

@@ -32,7 +32,7 @@ type Shares struct {
 	Typed   bool  // texts that are being typed may stay
 	Idle    bool  // idle work may run
 	Scarce  bool  // memory is scarce now
-	Waits   bool  // the context waits to become longer, and the others for it
+	Waits   bool  // the context is to become longer, and the others wait for it
 }
 
 // Arbiter divides memory. If it is scarce, each gives back as much as is missing, and who is
@@ -63,7 +63,7 @@ func (a *Arbiter) Next(m Memory, stalled float64, model Model, in Use, now time.
 	if !in.Fixed && m.Available >= 0 {
 		// The context gives only what slices and texts cannot.
 		s.Context = a.nextContext(m, model, in.Context, missing > in.Hot+in.Typed, now)
-		s.Waits = a.context.grows()
+		s.Waits = a.context.grows() || s.Context.Tokens > in.Context.Tokens
 	}
 	if s.Scarce {
 		a.scarce = now

@@ -37,7 +37,7 @@ func TestArbiterOrder(t *testing.T) {
 		{"scarce still", time.Second, 127 * mib, func() { in.Hot, in.Typed = 0, 0 }, want{4096, 0, false, false, true, false}},
 		{"scarce for long", time.Second, 127 * mib, nil, want{2048, 0, false, false, true, false}},
 		{"free for a moment", time.Minute, 2048 * mib, func() { in.Context.Tokens, in.Context.Bytes = 2048, 2048*32<<10 }, want{2048, 0, true, false, false, true}},
-		{"free for long", 10 * time.Minute, 2048 * mib, nil, want{4096, 0, true, true, false, false}},
+		{"free for long", 10 * time.Minute, 2048 * mib, nil, want{4096, 0, true, false, false, true}},
 		{"the context came back", time.Second, 2048 * mib, func() { in.Context.Tokens, in.Context.Bytes = 4096, 4096*32<<10 }, want{4096, 0, true, true, false, false}},
 		{"slices come back last", 10 * time.Minute, 2048 * mib, nil, want{4096, 256, true, true, false, false}},
 	} {

@@ -8,6 +8,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/internal/budget"
 	"github.com/percached/percached/internal/config"
@@ -15,6 +16,9 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/models"
 )
+
+// MinFree is how many bytes of the disk must be free for writes; to open a folder, half of it.
+const MinFree = 128 << 20
 
 // Reading is what the machine has at a moment. Negative numbers are unknown.
 type Reading struct {
@@ -117,6 +121,13 @@ func (n *Node) contextLength() int {
 	return n.budget.context.Tokens
 }
 
+// setContext sets the context that the engine opens with.
+func (n *Node) setContext(c budget.Context) {
+	n.budget.mu.Lock()
+	defer n.budget.mu.Unlock()
+	n.budget.context = c
+}
+
 // shortOfMemory reports whether the context is shorter than usual because memory is scarce now.
 func (n *Node) shortOfMemory() bool {
 	n.budget.mu.Lock()
@@ -134,16 +145,31 @@ func (n *Node) setConfig(c config.Config) {
 // chooseTensors chooses the limit of stored tensors.
 func (n *Node) chooseTensors(c config.Config) budget.Tensors {
 	n.setConfig(c)
-	t := budget.Tensors{Limit: c.TensorLimit, Bound: budget.BySetting}
-	if c.TensorLimit == config.Auto {
-		disk := budget.Disk{Free: n.read().Free}
-		disk.Held, _ = n.Tensors.Size()
-		t = budget.ChooseTensors(disk)
-	}
+	t := tensorLimit(c, func() budget.Disk {
+		held, _ := n.Tensors.Size()
+		return budget.Disk{Free: n.read().Free, Held: held}
+	})
 	n.budget.mu.Lock()
 	defer n.budget.mu.Unlock()
 	n.budget.tensors = t
 	return t
+}
+
+// tensorLimit is the limit that was set, or that of a disk.
+func tensorLimit(c config.Config, disk func() budget.Disk) budget.Tensors {
+	if c.TensorLimit != config.Auto {
+		return budget.Tensors{Limit: c.TensorLimit, Bound: budget.BySetting}
+	}
+	return budget.ChooseTensors(disk())
+}
+
+// PlanTensors is the limit of stored tensors that a node of the data folder would choose, with so
+// many bytes free.
+func PlanTensors(c config.Config, free int64) budget.Tensors {
+	return tensorLimit(c, func() budget.Disk {
+		held, _ := kv.SizeOf(filepath.Join(c.Data, "tensors"))
+		return budget.Disk{Free: free, Held: held}
+	})
 }
 
 // Budget returns what this node takes of the machine.

@@ -17,6 +17,10 @@ import (
 // FollowInterval is the time between two readings of the machine.
 const FollowInterval = 10 * time.Second
 
+// shrinkPatience is how long answers in progress may delay a shorter context. Those that take
+// longer are repeated.
+const shrinkPatience = 10 * time.Second
+
 // diskReadings is how many readings of the machine pass between two of the tensors' files.
 const diskReadings = 6
 
@@ -62,6 +66,7 @@ func (f *follower) followMemory(ctx context.Context, r Reading) error {
 	hot, _ := n.Tree.Hot()
 	in := budget.Use{Context: now, Hot: hot, Typed: n.typedBytes(), Fixed: !ok || c.Context != config.Auto || model.GPU}
 	r.Memory.Threads = c.Threads
+	before := f.arbiter
 	shares := f.arbiter.Next(r.Memory, r.Stalled, model, in, n.Now())
 	f.divide(shares, in)
 	allowed, next := shares.Context, shares.Context.Tokens
@@ -72,14 +77,22 @@ func (f *follower) followMemory(ctx context.Context, r Reading) error {
 	if next < now.Tokens {
 		why = "memory became scarce"
 	}
+	n.setContext(allowed)
+	if next < now.Tokens {
+		if err := engine.Remake(ctx, shrinkPatience); err != nil {
+			return err
+		}
+	} else if idle, err := engine.RemakeIfIdle(ctx); !idle || err != nil {
+		if !idle { // nothing is cut for a longer context: the next reading tries again
+			n.setContext(now)
+			f.arbiter = before
+		}
+		return err
+	}
 	n.budget.mu.Lock()
-	n.budget.context = allowed
 	n.budget.changed = fmt.Sprintf("%s at %s: the context has %d tokens instead of %d", why, n.Now().Format(time.DateTime), next, now.Tokens)
 	n.budget.mu.Unlock()
 	n.Log.Info("changed the length of the context", "why", why, "tokens", next, "before", now.Tokens)
-	if err := engine.Remake(ctx); err != nil {
-		return err
-	}
 	return n.fitSettings()
 }
 
