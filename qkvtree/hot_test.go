@@ -1,6 +1,7 @@
 package qkvtree_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,8 +30,8 @@ func hotTree(t *testing.T, dir string, limit int64) (*qkvtree.Tree, qkvtree.Requ
 	}
 }
 
-func size(slices ...*percached.Slice) (n int64) {
-	for _, s := range slices {
+func size(of ...*percached.Slice) (n int64) {
+	for _, s := range of {
 		n += s.Bytes()
 	}
 	return n
@@ -90,7 +91,10 @@ func TestHotDropped(t *testing.T) {
 		{"packed", func(tree *qkvtree.Tree) error {
 			_, _, err := tree.Pack("s", "m", percached.Parallel, percached.Q8, func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
 				packed := *s
-				packed.Form = to
+				packed.Form, packed.Pieces = to, slices.Clone(s.Pieces)
+				p := &packed.Pieces[0]
+				p.KV = p.KV[:len(p.KV)/2]
+				p.Sum = p.Checksum()
 				return &packed, nil
 			})
 			return err
