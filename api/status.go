@@ -20,9 +20,22 @@ type Status struct {
 
 // StatusBudget says how much percached takes of the machine, and from what that follows.
 type StatusBudget struct {
-	Memory  BudgetMemory `json:"memory"`
-	Disk    BudgetDisk   `json:"disk"`
-	Changed string       `json:"changed,omitempty"` // since the start, as a sentence
+	Memory BudgetMemory `json:"memory"`
+	Disk   BudgetDisk   `json:"disk"`
+	// Sharing is nil if no daemon divides the memory.
+	Sharing *BudgetSharing `json:"sharing,omitempty"`
+	Changed string         `json:"changed,omitempty"` // since the start, as a sentence
+}
+
+// BudgetSharing is how the memory beside the model is divided.
+type BudgetSharing struct {
+	SliceBytes      int64  `json:"slice_bytes"`
+	SliceLimitBytes int64  `json:"slice_limit_bytes"`
+	SliceHits       int64  `json:"slice_hits"`
+	TypedBytes      int64  `json:"typed_bytes"`
+	Idle            bool   `json:"idle"` // idle work may run
+	Scarce          bool   `json:"scarce"`
+	Why             string `json:"why"`
 }
 
 // BudgetMemory is the length of the context. Pointers are nil where the machine does not say.

@@ -26,10 +26,14 @@ type forest struct {
 	count  int
 	bytes  int64
 	shares map[string]*spaceShare // by space
+	hot    hotSlices
 }
 
 func newForest() *forest {
-	return &forest{groups: map[groupID]*modelGroup{}, roots: map[*node]struct{}{}, shares: map[string]*spaceShare{}}
+	return &forest{
+		groups: map[groupID]*modelGroup{}, roots: map[*node]struct{}{}, shares: map[string]*spaceShare{},
+		hot: hotSlices{copies: map[*node]*percached.Slice{}},
+	}
 }
 
 // group returns a group and creates it if necessary; add registers it.
@@ -101,6 +105,7 @@ func (f *forest) remove(n *node) {
 		delete(f.shares, g.id.space)
 	}
 	delete(f.roots, n)
+	f.hot.drop(n)
 	f.leaves.remove(n)
 	if n.kids > 0 {
 		for _, k := range g.nodes {

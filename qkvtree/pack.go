@@ -177,6 +177,7 @@ func (t *Tree) exchange(n *node, h *header, s *percached.Slice, keep map[*node]b
 	t.f.shareOf(n.group.id.space).bytes += grows
 	n.smallest = false
 	n.bytes, n.form, n.pieces = size, h.slice.Form, len(h.sizes)
+	t.f.hot.drop(n)
 	t.stats.written += size
 	if n.form == percached.Exact {
 		t.stats.promoted++

@@ -340,6 +340,7 @@ const (
 	ReasonCodeDeviceStale   ReasonCode = "device_stale"
 	ReasonCodeForeground    ReasonCode = "foreground"
 	ReasonCodeHot           ReasonCode = "hot"
+	ReasonCodeMemory        ReasonCode = "memory"
 	ReasonCodeNoPay         ReasonCode = "no_pay"
 	ReasonCodeNotYet        ReasonCode = "not_yet"
 	ReasonCodeNothingDue    ReasonCode = "nothing_due"
@@ -733,6 +734,31 @@ type BudgetMemory struct {
 
 	// WeightBytes Weights of the language model.
 	WeightBytes int64 `json:"weight_bytes"`
+
+	// Why The reason as a sentence.
+	Why string `json:"why"`
+}
+
+// BudgetSharing How the daemon divides the memory beside the model. Left out by a command that opened the data
+// folder itself, and in the first seconds of a daemon.
+type BudgetSharing struct {
+	// Idle Background work may run as far as memory allows it.
+	Idle bool `json:"idle"`
+
+	// Scarce Memory is scarce.
+	Scarce bool `json:"scarce"`
+
+	// SliceBytes Stored tensors that are kept in memory, decrypted and checked.
+	SliceBytes int64 `json:"slice_bytes"`
+
+	// SliceHits Slices that were loaded from memory since the daemon started.
+	SliceHits int64 `json:"slice_hits"`
+
+	// SliceLimitBytes Maximum of them; 0: none are kept.
+	SliceLimitBytes int64 `json:"slice_limit_bytes"`
+
+	// TypedBytes Memory of the texts that are being typed.
+	TypedBytes int64 `json:"typed_bytes"`
 
 	// Why The reason as a sentence.
 	Why string `json:"why"`
@@ -2765,6 +2791,10 @@ type StatusBudget struct {
 
 	// Memory The length of the context. Figures of the machine are those of now.
 	Memory BudgetMemory `json:"memory"`
+
+	// Sharing How the daemon divides the memory beside the model. Left out by a command that opened the data
+	// folder itself, and in the first seconds of a daemon.
+	Sharing *BudgetSharing `json:"sharing,omitempty"`
 }
 
 // StatusEnergy Energy as the device measures it: of all its processors, or of the whole device while it

@@ -43,6 +43,13 @@ func printBudget(p *cmdline.Printer, b client.StatusBudget) {
 	default:
 		p.Line("context    %d tokens, %s of keys and values: %s", m.Context, cmdline.Size(m.UsedBytes), m.Why)
 	}
+	if s := b.Sharing; s != nil {
+		p.Line("memory use %s", s.Why)
+		if s.SliceLimitBytes > 0 || s.SliceBytes > 0 {
+			p.Line("  slices   %s of at most %s of stored tensors are in memory; %d were loaded from there", cmdline.Size(s.SliceBytes), cmdline.Size(s.SliceLimitBytes), s.SliceHits)
+		}
+		p.Line("  typing   %s for texts that are being typed", cmdline.Size(s.TypedBytes))
+	}
 	if d.FreeBytes == nil {
 		p.Line("disk       the free space is unknown here; stored tensors take %s", cmdline.Size(d.HeldBytes))
 	} else {

@@ -26,8 +26,14 @@ func wireStatusBudget(b node.Budget) api.StatusBudget {
 	if b.Memory.Total > 0 {
 		m.TotalBytes = &b.Memory.Total
 	}
+	var sharing *api.BudgetSharing
+	if s := b.Shares; s != nil {
+		sharing = &api.BudgetSharing{
+			SliceBytes: b.Hot, SliceLimitBytes: s.Hot, SliceHits: int64(b.HotHits), TypedBytes: b.Typed, Idle: s.Idle, Scarce: s.Scarce, Why: s.Why(),
+		}
+	}
 	return api.StatusBudget{
-		Memory: m, Changed: b.Changed,
+		Memory: m, Changed: b.Changed, Sharing: sharing,
 		Disk: api.BudgetDisk{
 			FreeBytes: known(b.Disk.Free), HeldBytes: b.Disk.Held, ReserveBytes: budget.Reserve, LimitBytes: b.Tensors.Limit, From: string(b.Tensors.Bound), Why: b.Tensors.Why(),
 		},

@@ -91,6 +91,7 @@ func (b *Backend) State() (telemetry.State, error) {
 	}
 	m := telemetry.State{
 		Tensors: telemetry.Room{Bytes: tree.Bytes, Limit: tree.Limit}, Disk: telemetry.Room{Bytes: tree.Disk, Limit: tree.Limit + tree.Slack},
+		Hot:    telemetry.Room{Bytes: tree.HotBytes, Limit: tree.HotLimit},
 		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]telemetry.Account{},
 		Questions: b.Asker.Waiting(), Uploads: b.Inbox.Waiting(), Listeners: b.Events.Subscribers(),
 	}

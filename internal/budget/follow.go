@@ -1,6 +1,9 @@
 package budget
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // patience is how long a resource must be plentiful before more of it is taken.
 const patience = 10 * time.Minute
@@ -49,6 +52,18 @@ func (p Pressure) Scarce(model Model) bool {
 	return p.Available >= 0 && p.Available-model.Weights < Margin/2 || p.Stalled > stalledTooLong && model.Mapped == 0
 }
 
+// missing is how many bytes must become free until memory is no longer scarce, and a little
+// more, so that it is not scarce again at once; 0: it is not scarce.
+func (p Pressure) missing(model Model) int64 {
+	switch {
+	case !p.Scarce(model):
+		return 0
+	case p.Stalled > stalledTooLong || p.Available < 0:
+		return math.MaxInt64 // nobody knows
+	}
+	return Margin - (p.Available - model.Weights)
+}
+
 // Shorter is the step below a length, at least MinContext.
 func Shorter(tokens int) int { return max(MinContext, stepBelow(int64(tokens)*2/3)) }
 
@@ -57,6 +72,9 @@ type ContextFollower struct {
 	longer Follower
 	scarce int // consecutive readings
 }
+
+// grows says that a longer context waits until memory was free for long.
+func (f *ContextFollower) grows() bool { return !f.longer.since.IsZero() }
 
 // scarceReadings is how many readings in a row must find memory scarce.
 const scarceReadings = 2

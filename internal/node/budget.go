@@ -45,6 +45,12 @@ type Budget struct {
 	Tensors budget.Tensors
 	Changed string // what changed since the start, as a sentence; empty: nothing
 	Experts Experts
+	// Shares are how the memory is divided now, and Hot and Typed what is used of it; Shares is
+	// nil if nothing divides it.
+	Shares  *budget.Shares
+	Hot     int64
+	HotHits uint64 // slices that were lent from memory since the start
+	Typed   int64
 }
 
 // budgets is the state of a node's budget.
@@ -55,6 +61,7 @@ type budgets struct {
 	context budget.Context // of the engine
 	tensors budget.Tensors
 	changed string
+	shares  *budget.Shares // nil: not divided yet
 	experts Experts
 }
 
@@ -186,12 +193,19 @@ func PlanTensors(c config.Config, free int64) budget.Tensors {
 func (n *Node) Budget() Budget {
 	n.budget.mu.Lock()
 	c := n.budget.set
-	b := Budget{Model: n.budget.model, Context: n.budget.context, Tensors: n.budget.tensors, Changed: n.budget.changed, Experts: n.budget.experts}
+	b := Budget{
+		Model: n.budget.model, Context: n.budget.context, Tensors: n.budget.tensors, Changed: n.budget.changed,
+		Shares: n.budget.shares, Experts: n.budget.experts,
+	}
 	n.budget.mu.Unlock()
 	b.Reading, b.Disk = n.read(), budget.Disk{Free: -1}
 	b.Memory.Threads = c.Threads
 	if b.Disk.Free = b.Free; n.Tensors != nil {
 		b.Disk.Held, _ = n.Tensors.Size()
+	}
+	if b.Shares != nil {
+		b.Hot, b.HotHits = n.Tree.Hot()
+		b.Typed = n.typedBytes()
 	}
 	switch {
 	case b.Context.Tokens > 0:

@@ -107,15 +107,30 @@ func (r *Engine) Complete(ctx context.Context, t percached.Typing, emit func(str
 
 // ForgetTyped implements llm.Typist. An engine that is not open keeps no texts.
 func (r *Engine) ForgetTyped() {
+	if typist := r.typist(); typist != nil {
+		typist.ForgetTyped()
+	}
+}
+
+// TypedBytes implements llm.Typist.
+func (r *Engine) TypedBytes() int64 {
+	if typist := r.typist(); typist != nil {
+		return typist.TypedBytes()
+	}
+	return 0
+}
+
+// typist is the engine if it is open and completes texts, else nil.
+func (r *Engine) typist() llm.Typist {
 	r.mu.Lock()
 	l := r.current
 	r.mu.Unlock()
 	select {
 	case <-l.opened:
-		if typist, ok := l.engine.(llm.Typist); ok {
-			typist.ForgetTyped()
-		}
+		typist, _ := l.engine.(llm.Typist)
+		return typist
 	default:
+		return nil
 	}
 }
 

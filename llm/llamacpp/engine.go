@@ -28,10 +28,11 @@ type Engine struct {
 	cache     *cache
 	typing    *typing // nil: nobody types
 	config    Config
-	forget    atomic.Bool // typed texts
-	typingEnd *time.Timer // closes the context for typing
-	marks     []mark      // of thoughts
-	tempo     tempo       // of answers
+	forget    atomic.Bool  // typed texts
+	typed     atomic.Int64 // bytes of typing
+	typingEnd *time.Timer  // closes the context for typing
+	marks     []mark       // of thoughts
+	tempo     tempo        // of answers
 	worker    *worker
 	params    C.struct_llama_context_params
 	life      lifetime
