@@ -58,7 +58,7 @@ func (p Pressure) missing(model Model) int64 {
 	switch {
 	case !p.Scarce(model):
 		return 0
-	case p.Stalled > stalledTooLong || p.Available < 0:
+	case p.Stalled > stalledTooLong && model.Mapped == 0 || p.Available < 0:
 		return math.MaxInt64 // nobody knows
 	}
 	return Margin - (p.Available - model.Weights)
