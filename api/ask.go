@@ -102,11 +102,13 @@ type token struct {
 
 // answer asks the backend and limits it to AskTimeout.
 func (s *Server) answer(ctx context.Context, q AskRequest, l Listener) (Answer, error) {
-	grant := grantOf(ctx)
+	grant, x := grantOf(ctx), exchangeOf(ctx)
+	x.space = q.Space
 	a, err := inTime(ctx, s, "question", func(ctx context.Context) (Answer, error) { return s.backend.Ask(ctx, q, grant.redactListener(l)) })
 	if err != nil {
 		return a, err
 	}
+	x.answer = &a
 	return grant.redactAnswer(a), nil
 }
 

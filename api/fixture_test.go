@@ -29,8 +29,9 @@ const (
 
 func authorize(secret string) (Grant, bool) {
 	g, ok := map[string]Grant{
-		adminToken: {"admin", "", RoleAdmin}, writeToken: {"write", "", RoleWrite}, askToken: {"ask", "", RoleAsk},
-		mailAdminToken: {"mail-admin", "mail", RoleAdmin}, mailWriteToken: {"mail-write", "mail", RoleWrite}, mailAskToken: {"mail-ask", "mail", RoleAsk},
+		adminToken: {Token: "admin", Role: RoleAdmin}, writeToken: {Token: "write", Role: RoleWrite}, askToken: {Token: "ask", Role: RoleAsk},
+		mailAdminToken: {Token: "mail-admin", Space: "mail", Role: RoleAdmin}, mailWriteToken: {Token: "mail-write", Space: "mail", Role: RoleWrite},
+		mailAskToken: {Token: "mail-ask", Name: "phone", Space: "mail", Role: RoleAsk},
 	}[secret]
 	return g, ok
 }

@@ -131,7 +131,10 @@ func checkPath(r *http.Request) error {
 // serve serves a route if the caller may use it now.
 func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	x := exchangeOf(r.Context())
-	x.route = rt
+	x.route, x.routed = rt, r
+	if err := s.auditReady(rt); err != nil {
+		return err
+	}
 	if rt.need.scope != scopeNone {
 		grant, err := s.grant(w, r)
 		if err != nil {
@@ -144,6 +147,9 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 		if now := s.Ready(); !now.Ready {
 			return refuse(problemStarting, "percached is %s: %.0f %%", now.Stage, 100*now.Progress)
 		}
+	}
+	if err := s.takeQuota(rt, x, r); err != nil {
+		return err
 	}
 	give, err := s.acquireSlot(r.Context(), rt, x.grant)
 	if err != nil {
@@ -198,6 +204,7 @@ const (
 // Grant is the rights of a token: a role in one space, or in all spaces.
 type Grant struct {
 	Token string // the token's id, never its secret
+	Name  string // the token's name; may be empty
 	Space string // empty: all spaces, and operations that concern no space
 	Role  Role
 }

@@ -113,6 +113,10 @@ type Options struct {
 	Metrics http.Handler
 	// Events is the source of /v1/events.
 	Events *EventBus
+	// Quota books n uses of a token, or says which limit they exceed. Nil: there are no quotas.
+	Quota func(token string, use QuotaUse, n int64) *QuotaRefusal
+	// Audit keeps the audit log.
+	Audit Audit
 	// Version is percached's version, shown by /healthz.
 	Version string
 
@@ -174,7 +178,7 @@ func (o Options) Validate() error {
 	no(o.WriteTimeout <= 0, "WriteTimeout is %v, must be more than 0", o.WriteTimeout)
 	no(o.AskTimeout <= 0, "AskTimeout is %v, must be more than 0", o.AskTimeout)
 	no(o.Heartbeat <= 0, "Heartbeat is %v, must be more than 0", o.Heartbeat)
-	for _, err := range []error{CheckHosts(o.Hosts), CheckOrigins(o.Origins)} {
+	for _, err := range []error{CheckHosts(o.Hosts), CheckOrigins(o.Origins), o.Audit.validate()} {
 		no(err != nil, "%w", err)
 	}
 	return errors.Join(faults...)

@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -157,6 +159,7 @@ func (s *Server) changeSpace(w http.ResponseWriter, r *http.Request) error {
 	if err := unmarshal(text, &object, true); err != nil {
 		return err
 	}
+	exchangeOf(r.Context()).keys = slices.Sorted(maps.Keys(object))
 	space, err := s.backend.ChangeSpace(r.Context(), SpaceChange{in, bytes.TrimSpace(text)})
 	if err != nil {
 		return err

@@ -98,6 +98,7 @@ type Serving struct {
 	Grace         time.Duration // for requests in progress when the daemon stops
 	Level         slog.Level
 	Format        string // of the log
+	Audit         string // file of the audit log, relative to the data folder; empty: none
 }
 
 // Secure says whether requests go over TLS.

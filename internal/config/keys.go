@@ -129,6 +129,10 @@ func Groups() []Group {
 			{Name: "shutdown-grace", About: "Time for requests in progress to finish when the daemon stops", Of: func(c *Config) Value { return duration(&c.Serving.Grace) }},
 			{Name: "log-level", Live: true, About: "debug, info, warn or error", Of: func(c *Config) Value { return level(&c.Serving.Level) }},
 			{Name: "log-format", About: "text or json", Of: func(c *Config) Value { return text(&c.Serving.Format) }},
+			{
+				Name: "audit-log", About: "File of the audit log, absolute or in the data folder; empty: no audit log. Of an encrypted data folder, it must be elsewhere",
+				Of: func(c *Config) Value { return text(&c.Serving.Audit) },
+			},
 		}},
 	}
 }

@@ -21,13 +21,13 @@ type layer struct {
 func layers() []layer {
 	nouns := []string{".", "internal/base/durable", "internal/base/encryption", "internal/base/fault"}
 	stores := slices.Clip(append(nouns, "internal/base/kv", "internal/base/names", "internal/base/sealed"))
-	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/budget", "internal/config", "internal/token"))
+	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/audit", "internal/budget", "internal/config", "internal/token"))
 	engine := slices.Clip(append(nouns, "llm"))
 	siblings := []string{"qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...", "scheduler/..."}
 	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
 	node := slices.Clip(slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"}))
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
-	daemon := slices.Clip(append(backend, "internal/backend", "internal/link", "internal/base/kv/kvtest"))
+	daemon := slices.Clip(append(backend, "internal/backend", "internal/quota", "internal/link", "internal/base/kv/kvtest"))
 	top := slices.Clip(slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest/...", "models/..."}))
 	return []layer{
 		// The root and what knows nothing of percached's layers.
@@ -44,10 +44,12 @@ func layers() []layer {
 		{"internal/base/kv/...", nouns},
 		{"internal/base/sealed", nouns},
 		{"internal/lint", nil},
+		{"internal/audit", nouns},
 		{"internal/backup", nouns},
 		{"internal/budget", nil},
 		{"internal/pull", nouns},
 		{"internal/token", nouns},
+		{"internal/quota", append(nouns, "internal/token")},
 		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
 		// The engines.
 		{"llm", nouns},
