@@ -103,8 +103,9 @@ func forOpenAI(path string) bool {
 
 // Options configure a Server. Start from Default.
 type Options struct {
-	// Authorize returns the grant of a token. It compares in constant time.
-	Authorize func(secret string) (Grant, bool)
+	// Authorize returns the grant of a token. It compares in constant time. An error of the kind
+	// Unavailable says that it cannot be checked now; others say why it is refused.
+	Authorize func(ctx context.Context, secret string) (Grant, error)
 	// Ready says whether the backend is ready.
 	Ready func() Ready
 	// Spec is openapi.yaml.

@@ -22,6 +22,7 @@ import (
 	"github.com/percached/percached/internal/base/version"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/issuer"
 	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/internal/quota"
 	"github.com/percached/percached/internal/telemetry"
@@ -48,6 +49,7 @@ type daemon struct {
 	tokens  *token.Store
 	audit   *audit.Log // nil: none
 	quotas  *quota.Counter
+	issuer  *issuer.Verifier // nil: none
 	metrics *telemetry.Metrics
 	hub     *api.EventBus
 	backend *backend.Backend
@@ -102,6 +104,9 @@ func newDaemon(conf *config.Loaded, as mode, stderr io.Writer) (*daemon, error) 
 		return nil, joinErrors(err, d.home.Close())
 	}
 	d.openQuotas()
+	if o := c.Serving.OIDC; as.daemon && o.Issuer != "" {
+		d.issuer = issuer.New(issuer.Options{Issuer: o.Issuer, Audience: o.Audience, Claim: o.SpaceClaim, Now: time.Now})
+	}
 	d.prepare()
 	d.stage.set(StageOpening, 0)
 	return d, nil
@@ -161,21 +166,6 @@ func OwnHost(at net.Addr) []string {
 		return nil
 	}
 	return []string{tcp.IP.String()}
-}
-
-// roles maps the roles of tokens to those of the interface.
-var roles = map[token.Role]api.Role{
-	token.RoleAsk: api.RoleAsk, token.RoleWrite: api.RoleWrite, token.RoleAdmin: api.RoleAdmin,
-}
-
-// authorize returns the rights of a token.
-func (d *daemon) authorize(secret string) (api.Grant, bool) {
-	t, ok := d.tokens.Check(secret)
-	role, known := roles[t.Role]
-	if !ok || !known {
-		return api.Grant{}, false
-	}
-	return api.Grant{Token: t.ID, Name: t.Name, Space: t.Space, Role: role}, true
 }
 
 // about describes version, model and embedder. The node must be open.

@@ -27,7 +27,7 @@ func layers() []layer {
 	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
 	node := slices.Clip(slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"}))
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
-	daemon := slices.Clip(append(backend, "internal/backend", "internal/quota", "internal/link", "internal/base/kv/kvtest"))
+	daemon := slices.Clip(append(backend, "internal/backend", "internal/issuer/...", "internal/quota", "internal/link", "internal/base/kv/kvtest"))
 	top := slices.Clip(slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest/...", "models/..."}))
 	return []layer{
 		// The root and what knows nothing of percached's layers.
@@ -49,6 +49,7 @@ func layers() []layer {
 		{"internal/budget", nil},
 		{"internal/pull", nouns},
 		{"internal/token", nouns},
+		{"internal/issuer/...", append(nouns, "internal/issuer/issuertest", "internal/token")},
 		{"internal/quota", append(nouns, "internal/token")},
 		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
 		// The engines.
@@ -153,6 +154,8 @@ func doors() map[string]string {
 		"github.com/ollama/ollama":         "llm/llamacpp/...",
 		"github.com/ardanlabs/":            "llm/jinja",
 		"github.com/emersion/":             "internal/follow/account",
+		"github.com/coreos/":               "internal/issuer",
+		"github.com/go-jose/":              "internal/issuer",
 
 		"github.com/parquet-go/": "eval/enronqa",
 		"gonum.org/":             "eval/figure",

@@ -87,6 +87,9 @@ const (
 // The rule of package knowledgebank.
 var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
+// IsSpaceName says whether a space can have this name.
+func IsSpaceName(name string) bool { return spaceName.MatchString(name) }
+
 // Store manages the tokens of one data folder.
 type Store struct {
 	// Now is the clock. Now and Observer may be set before the Store is used.
