@@ -147,6 +147,18 @@ type Observer struct {
 	Request func(op string, status int, took time.Duration)
 	// Working reports that a request with a token got a slot. The server calls done when it ends.
 	Working func(ctx context.Context, token string) (done func())
+	// Asked reports a question that was answered or failed.
+	Asked func(AskedQuestion)
+}
+
+// AskedQuestion is a question with its times.
+type AskedQuestion struct {
+	Operation    string // its operationId
+	Request      string // the request's id
+	Header       http.Header
+	Began, Ended time.Time
+	Answer       Answer
+	Failure      string // the name of a problem; empty: answered
 }
 
 // Default returns the default options. Set Authorize, Ready and Events.

@@ -100,6 +100,7 @@ type Serving struct {
 	Level         slog.Level
 	Format        string // of the log
 	OIDC          OIDC
+	Traces        string // address of an OpenTelemetry collector; empty: none
 	Audit         string // file of the audit log, relative to the data folder; empty: none
 }
 
@@ -183,6 +184,7 @@ func (c Config) Validate() error {
 		"other machines can reach %s and could read the traffic: set tls-cert and tls-key, or set insecure-listen to true", s.Listen)
 	bad((s.Cert == "") != (s.Key == ""), "tls-cert", "set tls-cert and tls-key together or not at all")
 	bad(s.Format != "text" && s.Format != "json", "log-format", "%q is neither text nor json", s.Format)
+	bad(s.Traces != "" && !isURL(s.Traces), "otlp-endpoint", "%q is not an http or https address, such as http://127.0.0.1:4318", s.Traces)
 	bad(s.OIDC.Issuer != "" && !safeURL(s.OIDC.Issuer), "oidc-issuer", "%q is not an https address (http only to this machine)", s.OIDC.Issuer)
 	bad(s.OIDC.Issuer != "" && s.OIDC.Audience == "", "oidc-audience", "set the audience that tokens of %s must have", s.OIDC.Issuer)
 	bad(s.OIDC.Issuer != "" && s.OIDC.SpaceClaim == "", "oidc-space-claim", "the name is empty")
@@ -194,10 +196,16 @@ func (c Config) Validate() error {
 // IsKVType says whether keys and values can be of a type.
 func IsKVType(name string) bool { return name == "f16" || name == "q8_0" || name == "q4_0" }
 
+// isURL says whether an address is http or https, with nothing but a host and a path.
+func isURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
 // safeURL says whether an address is https, or http to this machine.
 func safeURL(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || !isURL(address) {
 		return false
 	}
 	port := u.Port()

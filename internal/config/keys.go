@@ -132,6 +132,7 @@ func Groups() []Group {
 			{Name: "shutdown-grace", About: "Time for requests in progress to finish when the daemon stops", Of: func(c *Config) Value { return duration(&c.Serving.Grace) }},
 			{Name: "log-level", Live: true, About: "debug, info, warn or error", Of: func(c *Config) Value { return level(&c.Serving.Level) }},
 			{Name: "log-format", About: "text or json", Of: func(c *Config) Value { return text(&c.Serving.Format) }},
+			{Name: "otlp-endpoint", About: "Address of an OpenTelemetry collector that gets the steps of questions (OTLP over HTTP), such as http://127.0.0.1:4318; empty: no traces", Of: func(c *Config) Value { return text(&c.Serving.Traces) }},
 			{
 				Name: "audit-log", About: "File of the audit log, absolute or in the data folder; empty: no audit log. Of an encrypted data folder, it must be elsewhere",
 				Of: func(c *Config) Value { return text(&c.Serving.Audit) },

@@ -27,6 +27,7 @@ import (
 	"github.com/percached/percached/internal/quota"
 	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
+	"github.com/percached/percached/internal/trace"
 	"github.com/percached/percached/llm/llamacpp"
 )
 
@@ -50,6 +51,7 @@ type daemon struct {
 	audit   *audit.Log // nil: none
 	quotas  *quota.Counter
 	issuer  *issuer.Verifier // nil: none
+	tracer  *trace.Tracer    // nil: none
 	metrics *telemetry.Metrics
 	hub     *api.EventBus
 	backend *backend.Backend
@@ -104,6 +106,11 @@ func newDaemon(conf *config.Loaded, as mode, stderr io.Writer) (*daemon, error) 
 		return nil, joinErrors(err, d.home.Close())
 	}
 	d.openQuotas()
+	if as.daemon && c.Serving.Traces != "" {
+		d.tracer = trace.New(trace.Options{Endpoint: c.Serving.Traces, Version: version.String(), Failed: func(err error) {
+			d.log.Warn("traces are not sent", "error", err)
+		}})
+	}
 	if o := c.Serving.OIDC; as.daemon && o.Issuer != "" {
 		d.issuer = issuer.New(issuer.Options{Issuer: o.Issuer, Audience: o.Audience, Claim: o.SpaceClaim, Now: time.Now})
 	}
@@ -147,6 +154,9 @@ func (d *daemon) options() api.Options {
 	o.Hosts, o.Origins, o.MaxUpload, o.SendTimeout = d.config.Serving.Hosts, d.config.Serving.Origins, d.config.Serving.Upload, d.config.Serving.SendTimeout
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], OwnHost(d.listener.Addr())...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Events, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
+	if d.tracer != nil {
+		o.Observer.Asked = d.tracer.Question
+	}
 	o.Audit, o.Quota = d.auditOptions(), d.takeQuota
 	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.beginRequest
 	if !d.daemon { // a command needs no limits against strangers
@@ -256,6 +266,11 @@ func (d *daemon) close() error {
 	d.forgetAddress()
 	if wrong := d.quotas.Save(); wrong != nil {
 		d.log.Warn("the counts of quotas are not saved", "error", wrong)
+	}
+	if d.tracer != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), finalGrace)
+		defer cancel()
+		_ = d.tracer.Close(ctx) // spans that a slow collector does not take are lost
 	}
 	if d.audit != nil {
 		_ = d.audit.Close() // each synced line is on the disk

@@ -27,7 +27,7 @@ func layers() []layer {
 	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
 	node := slices.Clip(slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"}))
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
-	daemon := slices.Clip(append(backend, "internal/backend", "internal/issuer/...", "internal/quota", "internal/link", "internal/base/kv/kvtest"))
+	daemon := slices.Clip(append(backend, "internal/backend", "internal/issuer/...", "internal/quota", "internal/trace", "internal/link", "internal/base/kv/kvtest"))
 	top := slices.Clip(slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest/...", "models/..."}))
 	return []layer{
 		// The root and what knows nothing of percached's layers.
@@ -78,6 +78,7 @@ func layers() []layer {
 		{"internal/memory/...", append(stores, "internal/memory/fact", "knowledgebank")},
 		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
 		{"internal/idle/...", append(stores, "internal/answer/...", "internal/calibrate", "internal/conversation", "internal/ingest", "internal/memory", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
+		{"internal/trace", append(nouns, "api", "internal/answer")},
 		{"internal/telemetry", append(nouns, "api", "internal/answer", "internal/inbox", "internal/ingest", "qabank", "qkvtree", "scheduler")},
 		// What wires, serves and calls.
 		{"internal/node/...", append(node, "internal/node")},
@@ -154,6 +155,7 @@ func doors() map[string]string {
 		"github.com/ollama/ollama":         "llm/llamacpp/...",
 		"github.com/ardanlabs/":            "llm/jinja",
 		"github.com/emersion/":             "internal/follow/account",
+		"go.opentelemetry.io/":             "internal/trace",
 		"github.com/coreos/":               "internal/issuer",
 		"github.com/go-jose/":              "internal/issuer",
 
