@@ -98,6 +98,13 @@ func (c *Counter) Take(id string, l token.Limits, use Use, n int64) *Refusal {
 	if use == Request {
 		return c.takeRequest(id, l.RequestsPerMinute, now)
 	}
+	limit, words := l.AsksPerDay, "%d questions a day"
+	if use == Upload {
+		limit, words = l.UploadPerDay, "%d bytes of uploads a day"
+	}
+	if limit == nil {
+		return nil
+	}
 	if day := now.Format(dayForm); day != c.day {
 		c.day, c.changed = day, true
 		clear(c.used)
@@ -106,12 +113,9 @@ func (c *Counter) Take(id string, l token.Limits, use Use, n int64) *Refusal {
 	if used == nil {
 		used = &counts{}
 	}
-	count, limit, words := &used.Asks, l.AsksPerDay, "%d questions a day"
+	count := &used.Asks
 	if use == Upload {
-		count, limit, words = &used.Bytes, l.UploadPerDay, "%d bytes of uploads a day"
-	}
-	if limit == nil {
-		return nil
+		count = &used.Bytes
 	}
 	if n > *limit-*count {
 		midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)

@@ -95,11 +95,17 @@ func TestMinute(t *testing.T) {
 }
 
 func TestNoLimitAndZero(t *testing.T) {
-	_, c, _ := counter(t)
+	dir, c, _ := counter(t)
 	zero := token.Limits{RequestsPerMinute: limit(0), AsksPerDay: limit(0), UploadPerDay: limit(0)}
 	for _, use := range []quota.Use{quota.Request, quota.Ask, quota.Upload} {
 		if booked, _ := takes(c, "a", token.Limits{}, use, 1); booked != 1000 {
 			t.Errorf("%d of %d without a limit", booked, use)
+		}
+		if err := c.Save(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "quotas.json")); use == quota.Request && err == nil {
+			t.Error("a file was written without a limit")
 		}
 		if booked, refused := takes(c, "a", zero, use, 1); booked != 0 || refused.After <= 0 {
 			t.Errorf("%d of %d, %+v", booked, use, refused)
