@@ -102,12 +102,31 @@ type token struct {
 
 // answer asks the backend and limits it to AskTimeout.
 func (s *Server) answer(ctx context.Context, q AskRequest, l Listener) (Answer, error) {
-	grant := grantOf(ctx)
+	grant, x := grantOf(ctx), exchangeOf(ctx)
+	x.space = q.Space
+	began := s.Now()
 	a, err := inTime(ctx, s, "question", func(ctx context.Context) (Answer, error) { return s.backend.Ask(ctx, q, grant.redactListener(l)) })
+	if s.Observer.Asked != nil {
+		s.Observer.Asked(x.asked(began, s.Now(), a, err))
+	}
 	if err != nil {
 		return a, err
 	}
+	x.answer = &a
 	return grant.redactAnswer(a), nil
+}
+
+// asked describes a question that ended.
+func (x *exchange) asked(began, ended time.Time, a Answer, err error) AskedQuestion {
+	q := AskedQuestion{Operation: x.route.op, Request: x.id, Header: x.routed.Header, Began: began, Ended: ended, Answer: a}
+	switch {
+	case errors.Is(err, errClientGone):
+		q.Failure = "client_gone"
+	case err != nil:
+		name, _, _ := problemFor(err)
+		q.Failure = string(name)
+	}
+	return q
 }
 
 // inTime limits what the model computes for a client to AskTimeout.

@@ -40,7 +40,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 		case <-l.more:
 			events, ended = s.Events.takeEvents(l, s.Now())
 		}
-		if now, ok := s.Authorize(secret); !ok || now != grant {
+		if now, err := s.Authorize(r.Context(), secret); err != nil || !now.equal(grant) {
 			return nil // the token was revoked or changed
 		}
 		for _, e := range events {
@@ -82,7 +82,7 @@ const keptEvents = 1000
 // EventBus sends events to subscribers. The zero value is ready to use.
 type EventBus struct {
 	mu          sync.Mutex
-	journals    map[string]*journal // by the space of the grants; "" for all spaces
+	journals    map[string]*journal // by the audience of the grants
 	subscribers map[*subscriber]bool
 	closed      bool
 }
@@ -92,6 +92,7 @@ type EventBus struct {
 // first subscriber. EventBus.mu guards it.
 type journal struct {
 	name   string // random: the ids of other journals and of an earlier daemon are unknown in it
+	grant  Grant  // one that sees what the journal has
 	count  int    // events since it began
 	latest []Event
 }
@@ -135,12 +136,11 @@ type subscriber struct {
 func (h *EventBus) Publish(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for space, j := range h.journals {
-		g := Grant{Space: space}
-		if !g.sees(e.Space) {
+	for _, j := range h.journals {
+		if !j.grant.sees(e.Space) {
 			continue
 		}
-		if redacted, ok := g.redactEvent(e); ok {
+		if redacted, ok := j.grant.redactEvent(e); ok {
 			j.add(redacted)
 		}
 	}
@@ -156,7 +156,11 @@ func (h *EventBus) Publish(e Event) {
 func (h *EventBus) Forget(space string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.journals, space)
+	for audience, j := range h.journals {
+		if j.grant.isScoped() && j.grant.sees(space) {
+			delete(h.journals, audience)
+		}
+	}
 }
 
 // Close ends all streams, including those opened later.
@@ -182,13 +186,13 @@ func (h *EventBus) Subscribers() int {
 func (h *EventBus) subscribe(g Grant, last string) (l *subscriber, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	j := h.journals[g.Space]
+	j := h.journals[g.audience()]
 	if j == nil {
-		j = &journal{name: rand.Text()}
+		j = &journal{name: rand.Text(), grant: g}
 		if h.journals == nil {
 			h.journals, h.subscribers = map[string]*journal{}, map[*subscriber]bool{}
 		}
-		h.journals[g.Space] = j
+		h.journals[g.audience()] = j
 	}
 	l = &subscriber{journal: j, position: j.count, more: make(chan struct{}, 1)}
 	h.subscribers[l] = true

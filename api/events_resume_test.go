@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -212,13 +213,13 @@ func TestLostEvent(t *testing.T) {
 	var once sync.Once
 	srv := testServer(t, Backend{}, func(o *Options) {
 		o.Events, o.Now = bus, func() time.Time { return now }
-		o.Authorize = func(s string) (Grant, bool) {
+		o.Authorize = func(ctx context.Context, s string) (Grant, error) {
 			select {
 			case <-first: // the stream was opened: it looks at its token again
 				once.Do(func() { <-fall })
 			default:
 			}
-			return authorize(s)
+			return authorize(ctx, s)
 		}
 	})
 	in, end := listenTo(t, srv, askToken)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/base/fault"
 )
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
@@ -130,9 +132,12 @@ func TestRevokedListener(t *testing.T) {
 	bus, revoked := &EventBus{}, atomic.Bool{}
 	srv := testServer(t, Backend{}, func(o *Options) {
 		o.Events = bus
-		o.Authorize = func(s string) (Grant, bool) {
-			g, ok := authorize(s)
-			return g, ok && !revoked.Load()
+		o.Authorize = func(ctx context.Context, s string) (Grant, error) {
+			g, err := authorize(ctx, s)
+			if revoked.Load() {
+				err = fault.New(fault.Invalid, "test", "revoked")
+			}
+			return g, err
 		}
 	})
 	in, end := listenTo(t, srv, askToken)

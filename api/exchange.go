@@ -20,9 +20,13 @@ type exchange struct {
 	path    string
 	route   route // empty if no route matched
 	grant   Grant
-	err     error   // why the request failed
-	problem problem // the problem that was sent, if any
-	cut     bool    // cut the connection: the response is incomplete
+	err     error         // why the request failed
+	problem problem       // the problem that was sent, if any
+	routed  *http.Request // with the values of its path; nil if no route matched
+	space   string        // that the body names, for the audit log
+	keys    []string
+	answer  *Answer
+	cut     bool // cut the connection: the response is incomplete
 	options *Options
 	body    *body
 }
@@ -78,6 +82,7 @@ type writer struct {
 	wait    time.Duration
 	status  int  // 0: no header was sent yet
 	broken  bool // a write failed
+	result  any  // the reply, for the audit log
 }
 
 func newWriter(w http.ResponseWriter, wait time.Duration) *writer {
@@ -150,6 +155,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if s.Observer.Request != nil {
 		s.Observer.Request(x.route.op, status, took)
 	}
+	s.audit(x, w, status)
 	if x.cut {
 		panic(http.ErrAbortHandler) // otherwise net/http would end the response normally
 	}

@@ -27,12 +27,16 @@ const (
 	mailAskToken   = "pc_mail_ask"
 )
 
-func authorize(secret string) (Grant, bool) {
+func authorize(_ context.Context, secret string) (Grant, error) {
 	g, ok := map[string]Grant{
-		adminToken: {"admin", "", RoleAdmin}, writeToken: {"write", "", RoleWrite}, askToken: {"ask", "", RoleAsk},
-		mailAdminToken: {"mail-admin", "mail", RoleAdmin}, mailWriteToken: {"mail-write", "mail", RoleWrite}, mailAskToken: {"mail-ask", "mail", RoleAsk},
+		adminToken: {Token: "admin", Role: RoleAdmin}, writeToken: {Token: "write", Role: RoleWrite}, askToken: {Token: "ask", Role: RoleAsk},
+		mailAdminToken: {Token: "mail-admin", Space: "mail", Role: RoleAdmin}, mailWriteToken: {Token: "mail-write", Space: "mail", Role: RoleWrite},
+		mailAskToken: {Token: "mail-ask", Name: "phone", Space: "mail", Role: RoleAsk},
 	}[secret]
-	return g, ok
+	if !ok {
+		return g, fault.New(fault.Invalid, "test", "the token is unknown")
+	}
+	return g, nil
 }
 
 // fill sets each nil func of b to one that fails the test.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -12,11 +13,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/percached/percached/internal/base/fault"
 )
 
 const (
 	maxURI    = 8 << 10 // bytes of path and query
-	maxSecret = 512     // bytes of a token
+	maxSecret = 8 << 10 // bytes of a token; one of an issuer is long
 )
 
 // checkRequest sets the common headers and checks Host, Origin and path.
@@ -131,7 +134,10 @@ func checkPath(r *http.Request) error {
 // serve serves a route if the caller may use it now.
 func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	x := exchangeOf(r.Context())
-	x.route = rt
+	x.route, x.routed = rt, r
+	if err := s.auditReady(rt); err != nil {
+		return err
+	}
 	if rt.need.scope != scopeNone {
 		grant, err := s.grant(w, r)
 		if err != nil {
@@ -144,6 +150,9 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 		if now := s.Ready(); !now.Ready {
 			return refuse(problemStarting, "percached is %s: %.0f %%", now.Stage, 100*now.Progress)
 		}
+	}
+	if err := s.takeQuota(rt, x, r); err != nil {
+		return err
 	}
 	give, err := s.acquireSlot(r.Context(), rt, x.grant)
 	if err != nil {
@@ -166,12 +175,15 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request) (Grant, error) {
 		w.Header().Set("WWW-Authenticate", challenge)
 		return Grant{}, refuse(problemUnauthorized, "the request has no Authorization header with a Bearer token")
 	}
-	g, ok := s.Authorize(secret)
-	if !ok {
-		w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)
-		return Grant{}, refuse(problemUnauthorized, "the token is unknown")
+	g, err := s.Authorize(r.Context(), secret)
+	switch fault.KindOf(err) {
+	case 0:
+		return g, nil
+	case fault.Unavailable:
+		return Grant{}, err
 	}
-	return g, nil
+	w.Header().Set("WWW-Authenticate", challenge+`, error="invalid_token"`)
+	return Grant{}, refuse(problemUnauthorized, "%s", cmp.Or(publicDetail(err), "the token is unknown"))
 }
 
 // bearer returns the token of the Authorization header.
@@ -195,13 +207,6 @@ const (
 	RoleAdmin                 // change settings, limits, spaces and configuration
 )
 
-// Grant is the rights of a token: a role in one space, or in all spaces.
-type Grant struct {
-	Token string // the token's id, never its secret
-	Space string // empty: all spaces, and operations that concern no space
-	Role  Role
-}
-
 // access is the grant that an operation requires.
 type access struct {
 	role  Role
@@ -223,31 +228,9 @@ func anywhere(r Role) access   { return access{r, scopeAny} }
 func inSpace(r Role) access    { return access{r, scopeSpace} }
 func everywhere(r Role) access { return access{r, scopeAll} }
 
-// permits says whether a grant allows an operation in this space.
-func (g Grant) permits(n access, space string) bool {
-	switch {
-	case g.Role < n.role:
-		return false
-	case n.scope == scopeAll:
-		return g.Space == ""
-	case n.scope == scopeSpace:
-		return g.sees(space)
-	}
-	return true
-}
-
-// isOwner says whether a grant allows everything.
-func (g Grant) isOwner() bool { return g.Space == "" && g.Role == RoleAdmin }
-
-// sees says whether a grant includes a space.
-func (g Grant) sees(space string) bool { return g.Space == "" || g.Space == space }
-
 // Durations and preemptions depend on the activity in all spaces. So a token for one space sees only
 // what it could measure itself: the total time of its own questions, and other durations in coarse
 // steps.
-
-// isScoped says whether a grant is for one space.
-func (g Grant) isScoped() bool { return g.Space != "" }
 
 // roundDown rounds seconds down to a power of two, and values below one to zero.
 func roundDown(seconds float64) float64 {

@@ -24,7 +24,8 @@ type body struct {
 	declared int64         // Content-Length; -1: unknown
 	limit    int64
 	read     int64
-	err      error // sticky
+	err      error               // sticky
+	take     func(n int64) error // books what was read; nil: nothing is booked
 }
 
 func newBody(r *http.Request, c *http.ResponseController, o *Options) *body {
@@ -63,6 +64,11 @@ func (b *body) Read(p []byte) (int, error) {
 		n, err = int(left), b.tooLarge()
 	}
 	b.read += int64(n)
+	if b.take != nil && n > 0 {
+		if used := b.take(int64(n)); used != nil {
+			n, err = 0, used
+		}
+	}
 	switch {
 	case err == nil || err == io.EOF:
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -64,6 +64,7 @@ type problemError struct {
 	problem problem
 	detail  string
 	fields  []FieldError
+	after   time.Duration // Retry-After; 0: that of the problem
 }
 
 func (e *problemError) Error() string {
@@ -211,6 +212,14 @@ func (p Problem) openAI(name problem, detail string) *OpenAIError {
 	return e
 }
 
+// retryAfter returns how long a client should wait after an error; 0: there is no reason to wait.
+func retryAfter(name problem, err error) time.Duration {
+	if e, ok := errors.AsType[*problemError](err); ok && e.after > 0 {
+		return e.after
+	}
+	return problems[name].after
+}
+
 // writeProblem sends the problem of an error.
 func (x *exchange) writeProblem(w http.ResponseWriter, err error) {
 	p := x.problemOf(err)
@@ -219,8 +228,8 @@ func (x *exchange) writeProblem(w http.ResponseWriter, err error) {
 		h.Del(name) // headers of the response that failed
 	}
 	h.Set("Content-Type", "application/problem+json")
-	if after := problems[x.problem].after; after > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(after/time.Second)))
+	if after := retryAfter(x.problem, err); after > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((after+time.Second-1)/time.Second), 10))
 	}
 	body, broken := json.Marshal(p)
 	if broken != nil {
@@ -258,6 +267,7 @@ const (
 	problemOverloaded           problem = "overloaded"
 	problemTooManyRequests      problem = "too_many_requests"
 	problemTooManyStreams       problem = "too_many_streams"
+	problemQuota                problem = "quota_exceeded"
 	problemInternal             problem = "internal"
 	problemUnsupported          problem = "unsupported"
 	problemStarting             problem = "starting"
@@ -297,6 +307,7 @@ var problems = map[problem]problemRow{
 	problemOverloaded:           {429, "Overloaded", "Wait for the seconds in Retry-After, then try again.", time.Second},
 	problemTooManyRequests:      {429, "Too many concurrent requests", "Wait for the seconds in Retry-After, then try again.", time.Second},
 	problemTooManyStreams:       {429, "Too many event streams", "Close a stream, or wait for the seconds in Retry-After.", 5 * time.Second},
+	problemQuota:                {429, "Quota of the token used up", "Wait for the seconds in Retry-After, or ask whoever runs percached for a higher limit.", time.Minute},
 	problemInternal:             {500, "Internal error", "Find the request's id in percached's log, and report the error.", 0},
 	problemUnsupported:          {501, "Not supported here", "See detail. percached doctor shows what this machine and its models support.", 0},
 	problemStarting:             {503, "percached is not ready", "Wait until /readyz returns 200.", 5 * time.Second},

@@ -31,6 +31,7 @@ func handle[In, Out any](status int, fn backendCall[In, Out]) handler {
 		if err := checkAll(v); err != nil {
 			return err
 		}
+		exchangeOf(r.Context()).noteKeys(in)
 		out, err := fn(r.Context(), in)
 		if err != nil {
 			return err
@@ -50,6 +51,9 @@ func reply(w http.ResponseWriter, status int, v any) error {
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(withEmptyLists(v)); err != nil {
 		return err
+	}
+	if own, ok := w.(*writer); ok {
+		own.result = v
 	}
 	h := w.Header()
 	h.Set("Content-Type", jsonType)

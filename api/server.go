@@ -103,8 +103,9 @@ func forOpenAI(path string) bool {
 
 // Options configure a Server. Start from Default.
 type Options struct {
-	// Authorize returns the grant of a token. It compares in constant time.
-	Authorize func(secret string) (Grant, bool)
+	// Authorize returns the grant of a token. It compares in constant time. An error of the kind
+	// Unavailable says that it cannot be checked now; others say why it is refused.
+	Authorize func(ctx context.Context, secret string) (Grant, error)
 	// Ready says whether the backend is ready.
 	Ready func() Ready
 	// Spec is openapi.yaml.
@@ -113,6 +114,10 @@ type Options struct {
 	Metrics http.Handler
 	// Events is the source of /v1/events.
 	Events *EventBus
+	// Quota books n uses of a token, or says which limit they exceed. Nil: there are no quotas.
+	Quota func(token string, use QuotaUse, n int64) *QuotaRefusal
+	// Audit keeps the audit log.
+	Audit Audit
 	// Version is percached's version, shown by /healthz.
 	Version string
 
@@ -142,6 +147,18 @@ type Observer struct {
 	Request func(op string, status int, took time.Duration)
 	// Working reports that a request with a token got a slot. The server calls done when it ends.
 	Working func(ctx context.Context, token string) (done func())
+	// Asked reports a question that was answered or failed.
+	Asked func(AskedQuestion)
+}
+
+// AskedQuestion is a question with its times.
+type AskedQuestion struct {
+	Operation    string // its operationId
+	Request      string // the request's id
+	Header       http.Header
+	Began, Ended time.Time
+	Answer       Answer
+	Failure      string // the name of a problem; empty: answered
 }
 
 // Default returns the default options. Set Authorize, Ready and Events.
@@ -174,7 +191,7 @@ func (o Options) Validate() error {
 	no(o.WriteTimeout <= 0, "WriteTimeout is %v, must be more than 0", o.WriteTimeout)
 	no(o.AskTimeout <= 0, "AskTimeout is %v, must be more than 0", o.AskTimeout)
 	no(o.Heartbeat <= 0, "Heartbeat is %v, must be more than 0", o.Heartbeat)
-	for _, err := range []error{CheckHosts(o.Hosts), CheckOrigins(o.Origins)} {
+	for _, err := range []error{CheckHosts(o.Hosts), CheckOrigins(o.Origins), o.Audit.validate()} {
 		no(err != nil, "%w", err)
 	}
 	return errors.Join(faults...)

@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -122,21 +124,23 @@ func (s *Server) spaces(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, seen)
 }
 
-// visibleSpaces returns the caller's spaces. For a token for one space it reads that space
+// visibleSpaces returns the caller's spaces. For a token for single spaces it reads those
 // only, so that not even the response time depends on the others.
 func (s *Server) visibleSpaces(r *http.Request) (all Spaces, err error) {
-	own := grantOf(r.Context()).Space
-	if own == "" {
-		all, err = s.backend.Spaces(r.Context(), Nothing{})
-	} else {
-		var one Space
-		one, err = s.backend.Space(r.Context(), InSpace{own})
-		all.Spaces = []Space{one}
-		if fault.KindOf(err) == fault.NotFound {
-			all, err = Spaces{}, nil
+	grant := grantOf(r.Context())
+	if !grant.isScoped() {
+		return s.backend.Spaces(r.Context(), Nothing{})
+	}
+	for _, own := range grant.spaces() {
+		one, err := s.backend.Space(r.Context(), InSpace{own})
+		switch {
+		case err == nil:
+			all.Spaces = append(all.Spaces, one)
+		case fault.KindOf(err) != fault.NotFound:
+			return Spaces{}, err
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 const mergeType = "application/merge-patch+json"
@@ -157,6 +161,7 @@ func (s *Server) changeSpace(w http.ResponseWriter, r *http.Request) error {
 	if err := unmarshal(text, &object, true); err != nil {
 		return err
 	}
+	exchangeOf(r.Context()).keys = slices.Sorted(maps.Keys(object))
 	space, err := s.backend.ChangeSpace(r.Context(), SpaceChange{in, bytes.TrimSpace(text)})
 	if err != nil {
 		return err

@@ -48,6 +48,8 @@ put README.md $doc/README.md
 for page in docs/*.md; do
 	put "$page" "$doc/$page"
 done
+put docs/grafana.json $doc/docs/grafana.json
+put packaging/prometheus/percached.rules.yml $doc/packaging/prometheus/percached.rules.yml
 put openapi.yaml $doc/openapi.yaml
 pack "$from/THIRD-PARTY" $doc/THIRD-PARTY.gz
 pack CHANGELOG.md $doc/CHANGELOG.md.gz

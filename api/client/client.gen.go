@@ -309,6 +309,7 @@ const (
 	ProblemTypeNotAcceptable        ProblemType = "urn:percached:problem:not_acceptable"
 	ProblemTypeNotFound             ProblemType = "urn:percached:problem:not_found"
 	ProblemTypeOverloaded           ProblemType = "urn:percached:problem:overloaded"
+	ProblemTypeQuotaExceeded        ProblemType = "urn:percached:problem:quota_exceeded"
 	ProblemTypeSlowRequest          ProblemType = "urn:percached:problem:slow_request"
 	ProblemTypeStarting             ProblemType = "urn:percached:problem:starting"
 	ProblemTypeTimeout              ProblemType = "urn:percached:problem:timeout"

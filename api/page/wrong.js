@@ -9,6 +9,7 @@ const plain = {
   overloaded: "percached is busy. Try again in a moment.",
   too_many_requests: "percached is busy. Try again in a moment.",
   too_many_streams: "percached is open in too many tabs. Close one.",
+  quota_exceeded: "This access token has used up its quota. Try again later.",
   timeout: "The time limit was exceeded. Try again.",
   starting: "percached is still starting. Try again in a moment.",
 };

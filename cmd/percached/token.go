@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/internal/audit"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
@@ -18,11 +19,11 @@ import (
 
 func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "token", Short: "Show, list, create and revoke access tokens", Args: cobra.NoArgs, RunE: commands.Help,
+		Use: "token", Short: "Show, list, create, limit, rotate and revoke access tokens", Args: cobra.NoArgs, RunE: commands.Help,
 		Long: `Tokens grant access to the daemon. A token has a role, and is valid for one space or for
 all. Changes take effect in a running daemon at once.`,
 	}
-	cmd.AddCommand(tokenShow(), tokenPage(), tokenList(), tokenCreate(), tokenRevoke())
+	cmd.AddCommand(tokenShow(), tokenPage(), tokenList(), tokenCreate(), tokenLimit(), tokenRotate(), tokenRevoke())
 	return cmd
 }
 
@@ -40,7 +41,7 @@ func tokenSubcommand(use, short string, args cobra.PositionalArgs, run func(dir 
 			if err != nil {
 				return err
 			}
-			if secret, ok := r.(*secretReport); ok && !asJSON {
+			if secret, ok := r.(interface{ printNote(io.Writer) }); ok && !asJSON {
 				secret.printNote(cmd.ErrOrStderr())
 			}
 			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
@@ -64,14 +65,18 @@ func withStore(fn func(s *token.Store, args []string) (cmdline.Report, error)) f
 
 // tokenLine is a token without its secret.
 type tokenLine struct {
-	ID    string     `json:"id"`
-	Name  string     `json:"name,omitempty"`
-	Space string     `json:"space,omitempty"` // empty: all
-	Role  token.Role `json:"role"`
-	Made  time.Time  `json:"made"`
+	ID      string       `json:"id"`
+	Name    string       `json:"name,omitempty"`
+	Space   string       `json:"space,omitempty"` // empty: all
+	Role    token.Role   `json:"role"`
+	Made    time.Time    `json:"made"`
+	Expires time.Time    `json:"expires,omitzero"`
+	Limits  token.Limits `json:"limits,omitzero"`
 }
 
-func newTokenLine(t token.Token) tokenLine { return tokenLine{t.ID, t.Name, t.Space, t.Role, t.Made} }
+func newTokenLine(t token.Token) tokenLine {
+	return tokenLine{t.ID, t.Name, t.Space, t.Role, t.Made, t.Expires, t.Limits}
+}
 
 func (l *tokenLine) spaceText() string {
 	if l.Space == "" {
@@ -144,7 +149,7 @@ type tokensReport struct {
 func (r *tokensReport) Table(w io.Writer) error {
 	p := &cmdline.Printer{W: w}
 	for _, l := range r.Tokens {
-		p.Line("%-12s  %-5s  %-20s  %s  %s", l.ID, l.Role, l.spaceText(), timeText(l.Made), l.Name)
+		p.Line("%-12s  %-5s  %-20s  %s  %s%s", l.ID, l.Role, l.spaceText(), timeText(l.Made), l.Name, l.boundText())
 	}
 	return p.Err
 }
@@ -162,11 +167,21 @@ func tokenList() *cobra.Command {
 
 func tokenCreate() *cobra.Command {
 	var name, space, role string
+	var set limitFlags
 	cmd := tokenSubcommand("create", "Create a token for one space or for all, and print it", cobra.NoArgs, withStore(func(s *token.Store, _ []string) (cmdline.Report, error) {
 		if !token.Role(role).IsValid() {
 			return nil, cmdline.Misusef("--role must be ask, write or admin, not %q", role)
 		}
-		secret, t, err := s.Create(name, space, token.Role(role))
+		var limits token.Limits
+		if err := set.apply(&limits); err != nil {
+			return nil, err
+		}
+		var secret string
+		var t token.Token
+		err := audited(s.Dir(), "token.create", func() (r audit.Record, err error) {
+			secret, t, err = s.CreateLimited(name, space, token.Role(role), limits)
+			return tokenRecord(t), err
+		})
 		if fault.KindOf(err) == fault.Invalid {
 			err = cmdline.Misusef("%s", cmdline.Sentence(err))
 		}
@@ -185,6 +200,7 @@ A token for one space reveals nothing about other spaces, not even that they exi
 	cmd.Flags().StringVar(&name, "name", "", "Name of the token, for your own use")
 	cmd.Flags().StringVar(&space, "space", "", "Name of the space that the token is valid for (default: all spaces)")
 	cmd.Flags().StringVar(&role, "role", "ask", "Role of the token: ask, write or admin")
+	set.flags(cmd)
 	return cmd
 }
 
@@ -199,7 +215,11 @@ func tokenRevoke() *cobra.Command {
 			if err := ask("Replace the main token? Clients that use the old one lose access."); err != nil {
 				return nil, err
 			}
-			secret, err := token.Renew(dir)
+			var secret string
+			err := audited(dir, "token.revoke", func() (r audit.Record, err error) {
+				secret, err = token.Renew(dir)
+				return tokenRecord(token.Token{ID: token.MainID, Name: token.MainID}), err
+			})
 			return &secretReport{Secret: secret, replaced: true}, err
 		}
 		s, err := token.Open(dir)
@@ -210,12 +230,16 @@ func tokenRevoke() *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
+		var t token.Token
 		if i := slices.IndexFunc(all, func(t token.Token) bool { return t.ID == args[0] }); i >= 0 {
-			if err := ask("Revoke the token %s %s?", all[i].ID, all[i].Name); err != nil {
+			t = all[i]
+			if err := ask("Revoke the token %s %s?", t.ID, t.Name); err != nil {
 				return nil, err
 			}
 		}
-		return &revokedReport{ID: args[0]}, s.Revoke(args[0])
+		return &revokedReport{ID: args[0]}, audited(dir, "token.revoke", func() (audit.Record, error) {
+			return tokenRecord(t), s.Revoke(args[0])
+		})
 	})
 	yesFlag(cmd, &yes)
 	return cmd

@@ -42,11 +42,11 @@ var wrongTokens = []struct {
 	}, "checksum"},
 	{"list empty", "tokens.json", func(p string) error { return os.Truncate(p, 0) }, "; move it away"},
 	{"list of a later version", "tokens.json", func(p string) error {
-		return os.WriteFile(p, []byte(`{"version": 2, "grants": {}}`), 0o600)
-	}, "it has version 2 and this percached reads version 1; use the percached that wrote it"},
+		return os.WriteFile(p, []byte(`{"version": 3, "grants": {}}`), 0o600)
+	}, "it has version 3 and this percached reads versions 1 and 2; use the percached that wrote it"},
 	{"list of version 0", "tokens.json", func(p string) error {
 		return os.WriteFile(p, []byte(`{"version": 0, "sum": "", "tokens": []}`), 0o600)
-	}, "it has version 0 and this percached reads version 1"},
+	}, "it has version 0 and this percached reads versions 1 and 2"},
 	{"list huge", "tokens.json", func(p string) error { return os.Truncate(p, 1<<30) }, "it is larger than 1048576 bytes; move it away"},
 	{"list is a folder", "tokens.json", folderInstead, "it is not a regular file; move it away"},
 	{"list is a link to itself", "tokens.json", linkInstead("tokens.json"), "too many levels of symbolic links"},

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -182,7 +183,9 @@ func TestNews(t *testing.T) {
 	b, ctx := f.API(), t.Context()
 	o := api.Default()
 	o.Events, o.Ready = f.Events, func() api.Ready { return api.Ready{Ready: true} }
-	o.Authorize = func(string) (api.Grant, bool) { return api.Grant{Token: "t", Role: api.RoleAdmin}, true }
+	o.Authorize = func(context.Context, string) (api.Grant, error) {
+		return api.Grant{Token: "t", Role: api.RoleAdmin}, nil
+	}
 	o.Spec = []byte("openapi: 3.0.3\n")
 	server, err := api.New(b, o)
 	if err != nil {

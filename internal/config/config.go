@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"net/url"
 	"runtime"
 	"time"
 
@@ -98,6 +99,16 @@ type Serving struct {
 	Grace         time.Duration // for requests in progress when the daemon stops
 	Level         slog.Level
 	Format        string // of the log
+	OIDC          OIDC
+	Traces        string // address of an OpenTelemetry collector; empty: none
+	Audit         string // file of the audit log, relative to the data folder; empty: none
+}
+
+// OIDC is an OpenID Connect issuer whose tokens are accepted.
+type OIDC struct {
+	Issuer     string // URL; empty: none
+	Audience   string
+	SpaceClaim string
 }
 
 // Secure says whether requests go over TLS.
@@ -121,6 +132,7 @@ func Default() Config {
 		Serving: Serving{
 			Listen: "127.0.0.1:7337", Documents: 1_000_000, Upload: 4 << 30, Connections: 512, Header: 32 << 10, HeaderTimeout: 10 * time.Second,
 			IdleTimeout: 2 * time.Minute, SendTimeout: 15 * time.Second, Grace: 5 * time.Second, Level: slog.LevelInfo, Format: "text",
+			OIDC: OIDC{SpaceClaim: "percached"},
 		},
 	}
 }
@@ -172,6 +184,10 @@ func (c Config) Validate() error {
 		"other machines can reach %s and could read the traffic: set tls-cert and tls-key, or set insecure-listen to true", s.Listen)
 	bad((s.Cert == "") != (s.Key == ""), "tls-cert", "set tls-cert and tls-key together or not at all")
 	bad(s.Format != "text" && s.Format != "json", "log-format", "%q is neither text nor json", s.Format)
+	bad(s.Traces != "" && !isURL(s.Traces), "otlp-endpoint", "%q is not an http or https address, such as http://127.0.0.1:4318", s.Traces)
+	bad(s.OIDC.Issuer != "" && !safeURL(s.OIDC.Issuer), "oidc-issuer", "%q is not an https address (http only to this machine)", s.OIDC.Issuer)
+	bad(s.OIDC.Issuer != "" && s.OIDC.Audience == "", "oidc-audience", "set the audience that tokens of %s must have", s.OIDC.Issuer)
+	bad(s.OIDC.Issuer != "" && s.OIDC.SpaceClaim == "", "oidc-space-claim", "the name is empty")
 	bad(s.Grace < 0, "shutdown-grace", "%v is negative", s.Grace)
 	bad(s.Upload < 1, "max-upload", "%d is not positive", s.Upload)
 	return errors.Join(errs...)
@@ -179,6 +195,25 @@ func (c Config) Validate() error {
 
 // IsKVType says whether keys and values can be of a type.
 func IsKVType(name string) bool { return name == "f16" || name == "q8_0" || name == "q4_0" }
+
+// isURL says whether an address is http or https, with nothing but a host and a path.
+func isURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// safeURL says whether an address is https, or http to this machine.
+func safeURL(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || !isURL(address) {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = "80"
+	}
+	return u.Scheme == "https" || u.Scheme == "http" && loopback(net.JoinHostPort(u.Hostname(), port))
+}
 
 // loopback says that only this machine can reach an address. A name other than
 // localhost may stand for any address.

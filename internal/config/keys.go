@@ -124,11 +124,19 @@ func Groups() []Group {
 				Name: "hosts", About: "Host names that clients may use besides localhost and the listen address: NAME or NAME:PORT, separated by commas",
 				Of: func(c *Config) Value { return list(&c.Serving.Hosts) },
 			},
+			{Name: "oidc-issuer", About: "Address of an OpenID Connect issuer whose tokens percached accepts; empty: none", Of: func(c *Config) Value { return text(&c.Serving.OIDC.Issuer) }},
+			{Name: "oidc-audience", About: "Audience that a token of the issuer must have", Of: func(c *Config) Value { return text(&c.Serving.OIDC.Audience) }},
+			{Name: "oidc-space-claim", About: "Claim of a token that lists its rights: SPACE:ROLE, or *:ROLE for all spaces", Of: func(c *Config) Value { return text(&c.Serving.OIDC.SpaceClaim) }},
 			{Name: "origins", About: "Origins whose web pages may call percached, separated by commas", Of: func(c *Config) Value { return list(&c.Serving.Origins) }},
 			{Name: "max-upload", About: "Maximum size of an upload, sent and unpacked", Of: func(c *Config) Value { return size(&c.Serving.Upload) }},
 			{Name: "shutdown-grace", About: "Time for requests in progress to finish when the daemon stops", Of: func(c *Config) Value { return duration(&c.Serving.Grace) }},
 			{Name: "log-level", Live: true, About: "debug, info, warn or error", Of: func(c *Config) Value { return level(&c.Serving.Level) }},
 			{Name: "log-format", About: "text or json", Of: func(c *Config) Value { return text(&c.Serving.Format) }},
+			{Name: "otlp-endpoint", About: "Address of an OpenTelemetry collector that gets the steps of questions (OTLP over HTTP), such as http://127.0.0.1:4318; empty: no traces", Of: func(c *Config) Value { return text(&c.Serving.Traces) }},
+			{
+				Name: "audit-log", About: "File of the audit log, absolute or in the data folder; empty: no audit log. Of an encrypted data folder, it must be elsewhere",
+				Of: func(c *Config) Value { return text(&c.Serving.Audit) },
+			},
 		}},
 	}
 }

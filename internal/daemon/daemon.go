@@ -14,6 +14,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/audit"
 	"github.com/percached/percached/internal/backend"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -21,9 +22,12 @@ import (
 	"github.com/percached/percached/internal/base/version"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/issuer"
 	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/quota"
 	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/internal/token"
+	"github.com/percached/percached/internal/trace"
 	"github.com/percached/percached/llm/llamacpp"
 )
 
@@ -44,6 +48,10 @@ type daemon struct {
 	cert    *tls.Config // nil: no TLS
 	home    *home.Home
 	tokens  *token.Store
+	audit   *audit.Log // nil: none
+	quotas  *quota.Counter
+	issuer  *issuer.Verifier // nil: none
+	tracer  *trace.Tracer    // nil: none
 	metrics *telemetry.Metrics
 	hub     *api.EventBus
 	backend *backend.Backend
@@ -90,8 +98,21 @@ func newDaemon(conf *config.Loaded, as mode, stderr io.Writer) (*daemon, error) 
 	if d.home, err = home.Open(c.Data, c.KeySource()); err != nil {
 		return nil, err
 	}
-	if err := d.openTokens(); err != nil {
+	err = d.openTokens()
+	if err == nil {
+		d.audit, err = OpenAudit(c)
+	}
+	if err != nil {
 		return nil, joinErrors(err, d.home.Close())
+	}
+	d.openQuotas()
+	if as.daemon && c.Serving.Traces != "" {
+		d.tracer = trace.New(trace.Options{Endpoint: c.Serving.Traces, Version: version.String(), Failed: func(err error) {
+			d.log.Warn("traces are not sent", "error", err)
+		}})
+	}
+	if o := c.Serving.OIDC; as.daemon && o.Issuer != "" {
+		d.issuer = issuer.New(issuer.Options{Issuer: o.Issuer, Audience: o.Audience, Claim: o.SpaceClaim, Now: time.Now})
 	}
 	d.prepare()
 	d.stage.set(StageOpening, 0)
@@ -133,6 +154,10 @@ func (d *daemon) options() api.Options {
 	o.Hosts, o.Origins, o.MaxUpload, o.SendTimeout = d.config.Serving.Hosts, d.config.Serving.Origins, d.config.Serving.Upload, d.config.Serving.SendTimeout
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], OwnHost(d.listener.Addr())...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Events, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
+	if d.tracer != nil {
+		o.Observer.Asked = d.tracer.Question
+	}
+	o.Audit, o.Quota = d.auditOptions(), d.takeQuota
 	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.beginRequest
 	if !d.daemon { // a command needs no limits against strangers
 		o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
@@ -151,21 +176,6 @@ func OwnHost(at net.Addr) []string {
 		return nil
 	}
 	return []string{tcp.IP.String()}
-}
-
-// roles maps the roles of tokens to those of the interface.
-var roles = map[token.Role]api.Role{
-	token.RoleAsk: api.RoleAsk, token.RoleWrite: api.RoleWrite, token.RoleAdmin: api.RoleAdmin,
-}
-
-// authorize returns the rights of a token.
-func (d *daemon) authorize(secret string) (api.Grant, bool) {
-	t, ok := d.tokens.Check(secret)
-	role, known := roles[t.Role]
-	if !ok || !known {
-		return api.Grant{}, false
-	}
-	return api.Grant{Token: t.ID, Space: t.Space, Role: role}, true
 }
 
 // about describes version, model and embedder. The node must be open.
@@ -254,6 +264,17 @@ func (d *daemon) closeNode() error {
 func (d *daemon) close() error {
 	err := d.closeNode()
 	d.forgetAddress()
+	if wrong := d.quotas.Save(); wrong != nil {
+		d.log.Warn("the counts of quotas are not saved", "error", wrong)
+	}
+	if d.tracer != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), finalGrace)
+		defer cancel()
+		_ = d.tracer.Close(ctx) // spans that a slow collector does not take are lost
+	}
+	if d.audit != nil {
+		_ = d.audit.Close() // each synced line is on the disk
+	}
 	if err == nil {
 		return d.home.Close()
 	}

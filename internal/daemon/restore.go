@@ -68,7 +68,7 @@ func (d *daemon) afterRestore() (*daemon, error) {
 		return nil, err
 	}
 	n := &daemon{
-		mode: d.mode, conf: d.conf, config: d.conf.Now(), log: d.log, level: d.level, cert: d.cert, home: d.home, tokens: d.tokens,
+		mode: d.mode, conf: d.conf, config: d.conf.Now(), log: d.log, level: d.level, cert: d.cert, home: d.home, tokens: d.tokens, audit: d.audit, quotas: d.quotas, issuer: d.issuer, tracer: d.tracer,
 		metrics: d.metrics, hub: &api.EventBus{}, started: time.Now(), listener: d.listener,
 	}
 	n.stage.log = n.log

@@ -76,6 +76,12 @@ func (d *daemon) run(ctx context.Context, stderr io.Writer) error {
 				return nil
 			})
 			g.Go(func() error {
+				again := time.NewTicker(quotaInterval)
+				defer again.Stop()
+				d.saveQuotas(parts, again.C)
+				return nil
+			})
+			g.Go(func() error {
 				again := time.NewTicker(node.FollowInterval)
 				defer again.Stop()
 				d.node.FollowMachine(parts, again.C)

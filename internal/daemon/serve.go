@@ -186,5 +186,5 @@ func CheckConfig(c config.Config) error {
 	if err := api.CheckOrigins(c.Serving.Origins); err != nil {
 		errs = append(errs, &config.KeyError{Key: "origins", Err: err})
 	}
-	return errors.Join(append(errs, node.CheckConfig(c))...)
+	return errors.Join(append(errs, checkAudit(c), node.CheckConfig(c))...)
 }

@@ -21,13 +21,13 @@ type layer struct {
 func layers() []layer {
 	nouns := []string{".", "internal/base/durable", "internal/base/encryption", "internal/base/fault"}
 	stores := slices.Clip(append(nouns, "internal/base/kv", "internal/base/names", "internal/base/sealed"))
-	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/budget", "internal/config", "internal/token"))
+	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/audit", "internal/budget", "internal/config", "internal/token"))
 	engine := slices.Clip(append(nouns, "llm"))
 	siblings := []string{"qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...", "scheduler/..."}
 	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
 	node := slices.Clip(slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"}))
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
-	daemon := slices.Clip(append(backend, "internal/backend", "internal/link", "internal/base/kv/kvtest"))
+	daemon := slices.Clip(append(backend, "internal/backend", "internal/issuer/...", "internal/quota", "internal/trace", "internal/link", "internal/base/kv/kvtest"))
 	top := slices.Clip(slices.Concat(daemon, []string{"internal/node/...", "api/...", "internal/child", "internal/daemon", "internal/selftest/...", "models/..."}))
 	return []layer{
 		// The root and what knows nothing of percached's layers.
@@ -44,10 +44,13 @@ func layers() []layer {
 		{"internal/base/kv/...", nouns},
 		{"internal/base/sealed", nouns},
 		{"internal/lint", nil},
+		{"internal/audit", nouns},
 		{"internal/backup", nouns},
 		{"internal/budget", nil},
 		{"internal/pull", nouns},
 		{"internal/token", nouns},
+		{"internal/issuer/...", append(nouns, "internal/issuer/issuertest", "internal/token")},
+		{"internal/quota", append(nouns, "internal/token")},
 		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
 		// The engines.
 		{"llm", nouns},
@@ -75,6 +78,7 @@ func layers() []layer {
 		{"internal/memory/...", append(stores, "internal/memory/fact", "knowledgebank")},
 		{"internal/inbox", append(stores, "internal/ingest", "knowledgebank/...", "qabank", "qkvtree", "retrieval")},
 		{"internal/idle/...", append(stores, "internal/answer/...", "internal/calibrate", "internal/conversation", "internal/ingest", "internal/memory", "knowledgebank", "predictor", "qabank", "qkvtree", "retrieval", "scheduler")},
+		{"internal/trace", append(nouns, "api", "internal/answer")},
 		{"internal/telemetry", append(nouns, "api", "internal/answer", "internal/inbox", "internal/ingest", "qabank", "qkvtree", "scheduler")},
 		// What wires, serves and calls.
 		{"internal/node/...", append(node, "internal/node")},
@@ -151,6 +155,9 @@ func doors() map[string]string {
 		"github.com/ollama/ollama":         "llm/llamacpp/...",
 		"github.com/ardanlabs/":            "llm/jinja",
 		"github.com/emersion/":             "internal/follow/account",
+		"go.opentelemetry.io/":             "internal/trace",
+		"github.com/coreos/":               "internal/issuer",
+		"github.com/go-jose/":              "internal/issuer",
 
 		"github.com/parquet-go/": "eval/enronqa",
 		"gonum.org/":             "eval/figure",

@@ -18,7 +18,7 @@ var (
 // possible. It returns the labels of the result.
 func (s scraped) answers(t *testing.T, q string) map[string]bool {
 	t.Helper()
-	labels := map[string]bool{}
+	labels := map[string]bool{"instance": true} // Prometheus adds it
 	for _, f := range selector.FindAllStringSubmatch(q, -1) {
 		name, kind := f[1], s.kinds[f[1]]
 		for _, suffix := range []string{"_bucket", "_sum", "_count"} {

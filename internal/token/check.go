@@ -57,13 +57,26 @@ func (s *Store) Check(secret string) (Token, bool) {
 		return Token{}, false
 	}
 	sum, at := sumOf(secret), -1
-	for i := range k.tokens { // constant time: compare with all tokens
-		at = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], k.tokens[i].sum[:]), i, at)
+	now := s.Now()
+	for i := len(k.tokens) - 1; i >= 0; i-- { // constant time: compare with all tokens
+		if !k.tokens[i].expired(now) {
+			at = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], k.tokens[i].sum[:]), i, at)
+		}
 	}
 	if at < 0 {
 		return Token{}, false
 	}
 	return k.tokens[at].Token, true
+}
+
+// LimitsOf returns the limits of the token with an ID. A token that does not exist has none.
+func (s *Store) LimitsOf(id string) Limits {
+	for _, t := range s.current().tokens {
+		if t.ID == id {
+			return t.Limits
+		}
+	}
+	return Limits{}
 }
 
 // current returns the current content of the files.

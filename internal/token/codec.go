@@ -13,7 +13,12 @@ import (
 	"time"
 )
 
-const version = 1
+// Version 2 has limits and ends. A list without them is written as version 1, which an earlier
+// percached reads.
+const (
+	version       = 2
+	simpleVersion = 1
+)
 
 var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -36,18 +41,28 @@ type entry struct {
 	Role   Role      `json:"role"`
 	SHA256 string    `json:"sha256"`
 	Made   time.Time `json:"made"`
+	// Since version 2.
+	Expires time.Time `json:"expires,omitzero"`
+	Limits  Limits    `json:"limits,omitzero"`
 }
+
+// isSimple says whether version 1 can hold the token.
+func (e *entry) isSimple() bool { return e.Expires.IsZero() && e.Limits == Limits{} }
 
 func encode(all []storedToken) []byte {
 	entries := make([]entry, len(all))
+	as := simpleVersion
 	for i, h := range all {
-		entries[i] = entry{h.ID, h.Name, h.Space, h.Role, hex.EncodeToString(h.sum[:]), h.Made}
+		entries[i] = entry{h.ID, h.Name, h.Space, h.Role, hex.EncodeToString(h.sum[:]), h.Made, h.Expires, h.Limits}
+		if !entries[i].isSimple() {
+			as = version
+		}
 	}
 	tokens, err := json.Marshal(entries)
 	if err != nil {
 		panic(err) // impossible: the year is below 10000
 	}
-	b, err := json.MarshalIndent(listed{version, sumList(tokens), tokens}, "", "  ")
+	b, err := json.MarshalIndent(listed{as, sumList(tokens), tokens}, "", "  ")
 	if err != nil {
 		panic(err)
 	}
@@ -68,8 +83,8 @@ func decode(b []byte) ([]storedToken, error) {
 	var other struct {
 		Version *int `json:"version"`
 	}
-	if json.Unmarshal(b, &other) == nil && other.Version != nil && *other.Version != version {
-		return nil, fmt.Errorf("%w %d and this percached reads version %d", errVersion, *other.Version, version)
+	if json.Unmarshal(b, &other) == nil && other.Version != nil && *other.Version != version && *other.Version != simpleVersion {
+		return nil, fmt.Errorf("%w %d and this percached reads versions %d and %d", errVersion, *other.Version, simpleVersion, version)
 	}
 	var l listed
 	if err := decodeStrict(b, &l); err != nil {
@@ -77,7 +92,7 @@ func decode(b []byte) ([]storedToken, error) {
 	}
 	var entries []entry
 	switch {
-	case l.Version != version:
+	case l.Version == 0:
 		return nil, errors.New("it contains no version")
 	case l.Sum != sumList(l.Tokens):
 		return nil, errors.New("its checksum does not match")
@@ -89,7 +104,7 @@ func decode(b []byte) ([]storedToken, error) {
 	all := make([]storedToken, len(entries))
 	ids, sums := map[string]bool{}, map[[sha256.Size]byte]bool{}
 	for i, e := range entries {
-		h := storedToken{Token: Token{e.ID, e.Name, e.Space, e.Role, e.Made}}
+		h := storedToken{Token: Token{ID: e.ID, Name: e.Name, Space: e.Space, Role: e.Role, Made: e.Made, Expires: e.Expires, Limits: e.Limits}}
 		n, err := hex.Decode(h.sum[:], []byte(e.SHA256)[:min(len(e.SHA256), 2*sha256.Size)])
 		switch {
 		case !idForm.MatchString(h.ID) || ids[h.ID]:
@@ -97,7 +112,9 @@ func decode(b []byte) ([]storedToken, error) {
 		case err != nil || n != sha256.Size || len(e.SHA256) != 2*sha256.Size || sums[h.sum]:
 			return nil, fmt.Errorf("token %d has an invalid hash", i+1)
 		case h.check() != nil:
-			return nil, fmt.Errorf("token %d has an invalid name, space or role", i+1)
+			return nil, fmt.Errorf("token %d has an invalid name, space, role or limit", i+1)
+		case l.Version == simpleVersion && !e.isSimple():
+			return nil, fmt.Errorf("token %d has a limit or an end, which version %d does not know", i+1, simpleVersion)
 		}
 		ids[h.ID], sums[h.sum] = true, true
 		all[i] = h

@@ -14,9 +14,18 @@ import (
 func sample() []storedToken {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return []storedToken{
-		{Token{"5e0f6c1d2b3a", "phone", "mail", RoleAsk, made}, sumOf("a")},
-		{Token{"000000000000", "", "", RoleAdmin, made}, sumOf("b")},
+		{Token{ID: "5e0f6c1d2b3a", Name: "phone", Space: "mail", Role: RoleAsk, Made: made}, sumOf("a")},
+		{Token{ID: "000000000000", Role: RoleAdmin, Made: made}, sumOf("b")},
 	}
+}
+
+// limited is the sample with what version 2 adds.
+func limited() []storedToken {
+	all := sample()
+	none, some := int64(0), int64(1<<40)
+	all[0].Limits = Limits{RequestsPerMinute: &some, AsksPerDay: &none}
+	all[1].Expires = all[1].Made.Add(time.Hour)
+	return all
 }
 
 func comparer() cmp.Option { return cmp.AllowUnexported(storedToken{}) }
@@ -27,7 +36,7 @@ func listing(tokens string) []byte {
 }
 
 func TestCodec(t *testing.T) {
-	for _, want := range [][]storedToken{sample(), {}} {
+	for _, want := range [][]storedToken{sample(), limited(), {}} {
 		b := encode(want)
 		got, err := decode(b)
 		if d := cmp.Diff(want, got, comparer()); d != "" || err != nil {
@@ -42,6 +51,15 @@ func TestCodec(t *testing.T) {
 			if got, err := decode(flipped); err == nil && cmp.Diff(want, got, comparer()) != "" {
 				t.Errorf("byte %d flipped, and read as something else", i)
 			}
+		}
+	}
+}
+
+// A list without limits and ends can be read by an earlier percached.
+func TestVersions(t *testing.T) {
+	for want, all := range map[string][]storedToken{`"version": 1,`: sample(), `"version": 2,`: limited()} {
+		if b := string(encode(all)); !strings.Contains(b, want) {
+			t.Errorf("not %s: %s", want, b)
 		}
 	}
 }
@@ -76,15 +94,21 @@ func TestDecodeRefuses(t *testing.T) {
 		"an odd space":     "[" + one("space", "Mail") + "]",
 		"an odd role":      "[" + one("role", "root") + "]",
 		"an odd name":      "[" + one("name", "\x00") + "]",
-		"another field":    "[" + one("expires", "never") + "]",
+		"another field":    "[" + one("scope", "all") + "]",
+		"no time":          "[" + one("expires", "never") + "]",
+		"an end in v1":     "[" + one("expires", "2026-01-02T03:04:05Z") + "]",
+		"a limit in v1":    "[" + one("limits", map[string]int{"asks_per_day": 1}) + "]",
 		"too many":         "[" + strings.Repeat(well+",", maxTokens) + well + "]",
 	} {
 		if all, err := decode(listing(tokens)); err == nil {
 			t.Errorf("%s: %v", name, all)
 		}
 	}
+	second := strings.Replace(string(listing("["+one("limits", map[string]int{"asks_per_day": -1})+"]")), `"version": 1`, `"version": 2`, 1)
 	for name, b := range map[string]string{
-		"nothing": "", "null": "null", "a number": "1", "no version": `{"sum": "", "tokens": []}`,
+		"a negative limit": second,
+		"version 3":        strings.Replace(string(listing("[]")), `"version": 1`, `"version": 3`, 1),
+		"nothing":          "", "null": "null", "a number": "1", "no version": `{"sum": "", "tokens": []}`,
 		"version 0":    strings.Replace(string(listing("[]")), "1", "0", 1),
 		"two values":   string(listing("[]")) + "{}",
 		"null tokens":  `{"version": 1, "sum": "", "tokens": null}`,
@@ -103,6 +127,7 @@ func TestDecodeRefuses(t *testing.T) {
 // Any input is either refused or decoded to a list that encodes to the same.
 func FuzzDecode(f *testing.F) {
 	f.Add(encode(sample()))
+	f.Add(encode(limited()))
 	f.Add(encode(nil))
 	f.Add([]byte(`{"version": 2}`))
 	f.Add(listing(`[{"id":"5e0f6c1d2b3a"}]`))

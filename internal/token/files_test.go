@@ -75,7 +75,7 @@ func TestListOfNoUse(t *testing.T) {
 		{"another space", func(p string, b []byte) error {
 			return os.WriteFile(p, []byte(strings.Replace(string(b), `"mail"`, `"male"`, 1)), 0o600)
 		}, fault.Unavailable, "checksum"},
-		{"newer", func(p string, _ []byte) error { return os.WriteFile(p, []byte(`{"version": 2, "grants": {}}`), 0o600) }, fault.Unsupported, "it has version 2"},
+		{"newer", func(p string, _ []byte) error { return os.WriteFile(p, []byte(`{"version": 3, "grants": {}}`), 0o600) }, fault.Unsupported, "it has version 3"},
 		{"open to all", func(p string, _ []byte) error { return os.Chmod(p, 0o644) }, fault.Unavailable, "other users can access it"},
 		{"open to the group", func(p string, _ []byte) error { return os.Chmod(p, 0o610) }, fault.Unavailable, "other users can access it"},
 		{"a folder", func(p string, _ []byte) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) }, fault.Unavailable, "not a regular file"},

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -14,25 +15,41 @@ import (
 // Create makes a token for a space, or for all spaces if space is empty. It returns the secret,
 // which cannot be read again. It does not check that the space exists.
 func (s *Store) Create(name, space string, role Role) (secret string, t Token, err error) {
+	return s.CreateLimited(name, space, role, Limits{})
+}
+
+// CreateLimited makes a token as Create does, with limits.
+func (s *Store) CreateLimited(name, space string, role Role, limits Limits) (secret string, t Token, err error) {
 	const op = "token.Create"
-	t = Token{Name: name, Space: space, Role: role, Made: s.Now().UTC().Round(0)}
+	t = Token{Name: name, Space: space, Role: role, Made: s.Now().UTC().Round(0), Limits: limits}
 	if err := t.check(); err != nil {
 		return "", Token{}, fault.Wrap(op, err)
 	}
 	secret = newSecret()
 	err = s.change(func(all []storedToken) ([]storedToken, error) {
 		if len(all) >= maxTokens {
-			return nil, fault.New(fault.Conflict, op, "%d tokens exist, which is the maximum; revoke one with percached token revoke", len(all))
+			return nil, tooMany(len(all))
 		}
-		for t.ID = newID(); slices.ContainsFunc(all, func(h storedToken) bool { return h.ID == t.ID }); {
-			t.ID = newID()
-		}
+		t.ID = freeID(all)
 		return append(all, storedToken{t, sumOf(secret)}), nil
 	})
 	if err != nil {
 		return "", Token{}, fault.Wrap(op, err)
 	}
 	return secret, t, nil
+}
+
+func tooMany(n int) error {
+	return fault.New(fault.Conflict, "token.change", "%d tokens exist, which is the maximum; revoke one with percached token revoke", n)
+}
+
+// freeID returns an ID that no token has.
+func freeID(all []storedToken) string {
+	for {
+		if id := newID(); !slices.ContainsFunc(all, func(h storedToken) bool { return h.ID == id }) {
+			return id
+		}
+	}
 }
 
 func newID() string {
@@ -77,10 +94,14 @@ func (s *Store) Revoke(id string) error {
 	return fault.Wrap(op, s.change(func(all []storedToken) ([]storedToken, error) {
 		rest := slices.DeleteFunc(slices.Clone(all), func(h storedToken) bool { return h.ID == id })
 		if len(rest) == len(all) {
-			return nil, fault.New(fault.NotFound, op, "no token has this ID; percached token list shows the IDs")
+			return nil, unknownID()
 		}
 		return rest, nil
 	}))
+}
+
+func unknownID() error {
+	return fault.New(fault.NotFound, "token.change", "no token has this ID; percached token list shows the IDs")
 }
 
 // DropSpace revokes all tokens of a space.
@@ -110,7 +131,8 @@ func (s *Store) list() ([]storedToken, os.FileInfo, error) {
 	return all, info, err
 }
 
-// change replaces the list by the result of fn, unless the number of tokens is unchanged.
+// change replaces the list by the result of fn, without tokens that have expired, unless nothing
+// changed.
 func (s *Store) change(fn func(all []storedToken) ([]storedToken, error)) error {
 	unlock, err := s.lock()
 	if err != nil {
@@ -121,11 +143,21 @@ func (s *Store) change(fn func(all []storedToken) ([]storedToken, error)) error 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	changed, err := fn(all)
-	if err != nil || len(changed) == len(all) {
+	return s.changeLocked(all, fn)
+}
+
+// changeLocked is change for a caller that holds the lock and has read the list.
+func (s *Store) changeLocked(all []storedToken, fn func(all []storedToken) ([]storedToken, error)) error {
+	before := encode(all)
+	now := s.Now()
+	changed, err := fn(slices.DeleteFunc(slices.Clone(all), func(h storedToken) bool { return h.expired(now) }))
+	if err != nil {
 		return err
 	}
-	return replace(s.path(listFile), encode(changed))
+	if after := encode(changed); !bytes.Equal(before, after) {
+		return replace(s.path(listFile), after)
+	}
+	return nil
 }
 
 // lock excludes other writers, in this process and others.

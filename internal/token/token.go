@@ -42,6 +42,29 @@ type Token struct {
 	Space string // empty: all spaces, and operations that concern no space
 	Role  Role
 	Made  time.Time
+	// Expires is when a rotated token ends; zero: never.
+	Expires time.Time
+	Limits  Limits
+}
+
+// expired says whether the token has ended.
+func (t *Token) expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
+
+// Limits are the quotas of a token. Nil is no limit; 0 allows nothing.
+type Limits struct {
+	RequestsPerMinute *int64 `json:"requests_per_minute,omitempty"`
+	AsksPerDay        *int64 `json:"asks_per_day,omitempty"`
+	UploadPerDay      *int64 `json:"upload_bytes_per_day,omitempty"`
+}
+
+// check refuses a negative limit.
+func (l Limits) check() error {
+	for _, n := range []*int64{l.RequestsPerMinute, l.AsksPerDay, l.UploadPerDay} {
+		if n != nil && *n < 0 {
+			return fault.New(fault.Invalid, "token.check", "invalid limit: %d is negative", *n)
+		}
+	}
+	return nil
 }
 
 // Observer receives problems. Its func may be nil and must not call the Store.
@@ -63,6 +86,9 @@ const (
 
 // The rule of package knowledgebank.
 var spaceName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// IsSpaceName says whether a space can have this name.
+func IsSpaceName(name string) bool { return spaceName.MatchString(name) }
 
 // Store manages the tokens of one data folder.
 type Store struct {
@@ -157,7 +183,7 @@ func (t Token) check() error {
 			return fault.New(fault.Invalid, "token.check", "invalid token name: use printable characters only")
 		}
 	}
-	return nil
+	return t.Limits.check()
 }
 
 const secretLen = 46

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// QuotaUse is what a token's quota counts.
+type QuotaUse uint8
+
+// The uses.
+const (
+	UseRequest QuotaUse = iota
+	UseAsk              // a question, or a chat
+	UseUpload           // bytes
+)
+
+// QuotaRefusal says which limit a token has reached.
+type QuotaRefusal struct {
+	Limit string        // in words
+	After time.Duration // until it allows more
+}
+
+// askOps are the operations that count as a question.
+var askOps = []string{"ask", "askStream", "createChatCompletion", "createResponse"}
+
+// isUpload says whether an operation adds documents or entries of any size.
+func (r route) isUpload() bool {
+	return r.op == "upload" || r.op == "uploadDocuments" || r.op == "importEntries"
+}
+
+// takeQuota counts a request against the quotas of its token, and refuses it if one is used up.
+func (s *Server) takeQuota(rt route, x *exchange, r *http.Request) error {
+	if s.Quota == nil || rt.need.scope == scopeNone {
+		return nil
+	}
+	take := func(use QuotaUse, n int64) error {
+		if no := s.Quota(x.grant.Token, use, n); no != nil {
+			return &problemError{problem: problemQuota, detail: "this token may use " + no.Limit, after: no.After}
+		}
+		return nil
+	}
+	if err := take(UseRequest, 1); err != nil {
+		return err
+	}
+	switch {
+	case slices.Contains(askOps, rt.op):
+		return take(UseAsk, 1)
+	case rt.isUpload() && r.ContentLength >= 0:
+		return take(UseUpload, r.ContentLength)
+	case rt.isUpload(): // the length shows while the body is read
+		x.body.take = func(n int64) error { return take(UseUpload, n) }
+	}
+	return nil
+}
