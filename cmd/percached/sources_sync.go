@@ -91,7 +91,7 @@ func (c *session) syncAndPrint(ctx context.Context, s account.Source, all []acco
 func (c *session) syncSource(ctx context.Context, s account.Source, all []account.Source, empty bool) (*addRun, error) {
 	a := c.newAddRun()
 	a.report.Deleted = new(int)
-	store, _, err := c.sourceStore()
+	store, err := c.sourceStore()
 	if err != nil {
 		return a, err
 	}
@@ -128,12 +128,12 @@ func (c *session) accountOptions(ctx context.Context, s account.Source, all []ac
 	} else if err != nil {
 		return o, mayPass(err)
 	}
-	data, err := c.stateFolder()
+	files, err := c.syncFiles()
 	if err != nil {
 		return o, err
 	}
-	o = account.Options{Source: s, Sources: all, Data: data, Now: time.Now}
-	o.State, err = account.OpenState(data, s)
+	o = account.Options{Source: s, Sources: all, Now: time.Now}
+	o.State, err = account.OpenState(files, s)
 	return o, err
 }
 
@@ -215,7 +215,7 @@ type sourceWatch struct {
 }
 
 func (w *sourceWatch) run(ctx context.Context, c *session) error {
-	store, _, err := c.sourceStore()
+	store, err := c.sourceStore()
 	if err != nil {
 		return err
 	}
