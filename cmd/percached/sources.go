@@ -87,9 +87,10 @@ check the account, and counts its mails; percached sources sync or percached sou
 watch then fetches them.
 
 percached asks for the password and keeps it in a file in the data folder that only you
-can read, or reads it from --password-file each time it connects. If the server does not
-accept your password from programs, create an app password for percached. Accounts that
-need a login in the browser (OAuth) are not supported.
+can read. It is plain text, unless the folder is encrypted. With --password-file percached
+reads it from your file each time it connects. If the server does not accept your password
+from programs, create an app password for percached. Accounts that need a login in the
+browser (OAuth) are not supported.
 
 The connection is encrypted, and the certificate of the server must be valid. If your
 server has its own certificate, set SSL_CERT_FILE to its file.

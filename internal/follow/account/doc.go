@@ -27,5 +27,6 @@
 // State on disk, below the folder "sync" of the data folder (see internal/base/home): for
 // each source a record and, unless it names a file, a password, both in "sources"; in the
 // folder of the space a JSON file with UIDs, sizes and hashes of the names of documents, a
-// lock, and while a Run works a folder with the mails of one portion.
+// lock, and while a Run works a folder with the mails of one portion. In an encrypted data
+// folder all of these but the lock are encrypted, and their names are keyed hashes.
 package account
