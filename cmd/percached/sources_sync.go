@@ -144,9 +144,9 @@ func sourcesWatch(dial dialer) *cobra.Command {
 is interrupted. It prints a line for each change.
 
 It needs a running daemon (percached serve), and waits for one that is restarted and for
-a mail server that cannot be reached. Changes in the first folder of a source show
-within seconds if the server reports them (IDLE); otherwise, and in the other folders,
-within 5 minutes.`,
+a mail server that cannot be reached. Changes in the first 4 folders of a source show
+within seconds if the server reports them (IDLE); otherwise, and in other folders, within
+5 minutes. Each of the 4 folders uses a connection.`,
 		Example: `  percached sources watch`, Args: cobra.ArbitraryArgs, ValidArgsFunction: sourcesOf(dial),
 	}
 	linkFlags(cmd)

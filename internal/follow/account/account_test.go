@@ -264,13 +264,17 @@ func TestWatch(t *testing.T) {
 	steps := []func(){
 		func() { w.Put("INBOX", "yfive", mailText("five")) },
 		func() { w.Remove("INBOX", "one") },
+		func() { w.Put("Archive", "za1", mailText("a1")) }, // thrice: one pass comes anyway
+		func() { w.Put("Archive", "za2", mailText("a2")) },
+		func() { w.Put("Archive", "za3", mailText("a3")) },
 		func() {
 			w.fail = fault.New(fault.Unavailable, "test", "the daemon is gone")
 			w.Put("INBOX", "zsix", mailText("six"))
 		},
 		stop,
 	}
-	wants := []string{all, "five " + all, "five four three two", "five four six three two"}
+	const one = "five four three two"
+	wants := []string{all, "five " + all, one, "a1 " + one, "a1 a2 " + one, "a1 a2 a3 " + one, "a1 a2 a3 five four six three two"}
 	waited := 0
 	times := Times{Poll: time.Hour, Quiet: time.Millisecond, Retry: time.Millisecond}
 	err = Watch(ctx, w.source, func() (string, error) { return w.password, nil }, times, func(ctx context.Context, a *Account) error {

@@ -22,7 +22,8 @@
 // cannot, and is what its authors maintain. This package is its only door, and adds deadlines
 // to it, which begin anew with each byte.
 //
-// Goroutines: the library reads each connection in one; Close ends it.
+// Goroutines: the library reads each connection in one; Close ends it. Watch has one for each
+// further folder that it listens to; they end before it returns.
 //
 // State on disk, below the folder "sync" of the data folder (see internal/base/home): for
 // each source a record and, unless it names a file, a password, both in "sources"; in the
