@@ -77,6 +77,11 @@ you name their file, until their text changes; --again adds them.`,
 			return checkInput(paths, name)
 		},
 		run: func(ctx context.Context, c *session, paths []string) error {
+			if sync { // a wrong key changes nothing
+				if _, err := c.syncFiles(); err != nil {
+					return err
+				}
+			}
 			if err := c.makeSpace(ctx, client.SpaceKind(kind)); err != nil {
 				return err
 			}
@@ -193,8 +198,9 @@ type inputFile struct {
 	path string
 	name string // to upload it under
 	size int64
-	from int64     // where the part to upload begins
-	in   io.Reader // of standard input; nil: the file at path
+	from int64                         // where the part to upload begins
+	in   io.Reader                     // of standard input; nil: the file at path
+	open func() (io.ReadCloser, error) // nil: the file at path
 }
 
 // inputPath stands for standard input.

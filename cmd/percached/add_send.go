@@ -50,16 +50,28 @@ func (q *uploadQueue) next() *openFile {
 		if f.in != nil {
 			return &openFile{f.name, io.NopCloser(f.in)}
 		}
-		in, err := os.Open(f.path)
+		in, err := f.reader()
 		if err == nil {
-			if _, err = in.Seek(f.from, io.SeekStart); err == nil {
-				return &openFile{f.name, in}
-			}
-			in.Close() //nolint:errcheck // nothing was written
+			return &openFile{f.name, in}
 		}
 		q.failed = append(q.failed, client.Failure{Name: f.name, Reason: reasonText(err)})
 	}
 	return nil
+}
+
+// reader opens a file at the part to send.
+func (f *inputFile) reader() (io.ReadCloser, error) {
+	if f.open != nil {
+		return f.open()
+	}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := in.Seek(f.from, io.SeekStart); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
 }
 
 // send uploads files in one request. It returns nil if no file can be opened.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -77,7 +78,7 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 		if l == nil {
 			return nil, fault.New(fault.Unavailable, "cli.dial", "no daemon runs on %s; start one with percached serve", data)
 		}
-		return ready(cmd, l)
+		return beside(cmd, l, conf.Now())
 	}
 	l, err := daemon.InProcess(cmd.Context(), conf, n.Model, node.Dependencies{}, cmd.ErrOrStderr())
 	used, busy := errors.AsType[*home.InUse](err)
@@ -94,6 +95,12 @@ func openLink(cmd *cobra.Command, n need) (*link.Link, error) {
 	if len(given) > 0 {
 		return nil, cmdline.Misusef("%s serves %s with its own configuration, so --%s has no effect; leave it out, or use percached config set", used.Who, data, strings.Join(given, ", --"))
 	}
+	return beside(cmd, l, conf.Now())
+}
+
+// beside returns the link to a daemon of this machine when it can answer questions.
+func beside(cmd *cobra.Command, l *link.Link, c config.Config) (*link.Link, error) {
+	l.SyncFiles = sync.OnceValues(func() (*home.SyncFiles, error) { return home.OpenSyncFiles(c.Data, c.KeySource()) })
 	return ready(cmd, l)
 }
 

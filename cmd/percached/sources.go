@@ -23,17 +23,18 @@ in an account, and does not mark mails as read.`,
 		sourcesAdd(dial), sourcesList(dial), sourcesRemove(dial), sourcesSync(dial), sourcesWatch(dial))
 }
 
-// sourceStore opens the sources, and names the folder with what is known of them.
-func (c *session) sourceStore() (s *account.Store, data string, err error) {
-	if data, err = c.stateFolder(); err != nil {
-		return nil, "", err
+// sourceStore opens the sources.
+func (c *session) sourceStore() (*account.Store, error) {
+	files, err := c.syncFiles()
+	if err != nil {
+		return nil, err
 	}
-	return account.OpenStore(data), data, nil
+	return account.OpenStore(files), nil
 }
 
 // chosenSources returns the named sources, or all, and all.
 func (c *session) chosenSources(names []string) (chosen, all []account.Source, err error) {
-	s, _, err := c.sourceStore()
+	s, err := c.sourceStore()
 	if err == nil {
 		all, err = s.List()
 	}
@@ -64,7 +65,10 @@ func sourcesOf(dial dialer) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		defer l.Close() //nolint:errcheck // completion shows no errors
+		defer l.Close()                               //nolint:errcheck // completion shows no errors
+		if l.Daemon != "" && home.Encrypted(l.Data) { // it would ask for the passphrase
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
 		_, all, _ := (&session{Link: l}).chosenSources(nil)
 		for _, s := range all {
 			names = append(names, s.Name)
@@ -83,9 +87,10 @@ check the account, and counts its mails; percached sources sync or percached sou
 watch then fetches them.
 
 percached asks for the password and keeps it in a file in the data folder that only you
-can read, or reads it from --password-file each time it connects. If the server does not
-accept your password from programs, create an app password for percached. Accounts that
-need a login in the browser (OAuth) are not supported.
+can read. It is plain text, unless the folder is encrypted. With --password-file percached
+reads it from your file each time it connects. If the server does not accept your password
+from programs, create an app password for percached. Accounts that need a login in the
+browser (OAuth) are not supported.
 
 The connection is encrypted, and the certificate of the server must be valid. If your
 server has its own certificate, set SSL_CERT_FILE to its file.
@@ -133,12 +138,9 @@ Adding a source again changes its folders and its password.`,
 
 // addSource checks the account and stores the source.
 func (c *session) addSource(ctx context.Context, s account.Source) (err error) {
-	store, data, err := c.sourceStore()
+	store, err := c.sourceStore()
 	if err != nil {
 		return err
-	}
-	if home.Encrypted(data) { // a client of the daemon has no key
-		return fault.New(fault.Unsupported, "cli.sources", "the data folder is encrypted, and a mail account would be plain text in it; fetch the mails with another program, and add its folder")
 	}
 	var password string
 	if s.PasswordFile == "" {
@@ -182,7 +184,7 @@ func sourcesList(dial dialer) *cobra.Command {
 		use: "list", short: "List the mail accounts that spaces follow",
 		example: `  percached sources list`,
 		run: func(_ context.Context, c *session, _ []string) error {
-			store, _, err := c.sourceStore()
+			store, err := c.sourceStore()
 			if err != nil {
 				return err
 			}
@@ -225,7 +227,7 @@ func sourcesRemove(dial dialer) *cobra.Command {
 }
 
 func (c *session) removeSource(ctx context.Context, name string, documents, yes bool) error {
-	store, data, err := c.sourceStore()
+	files, err := c.syncFiles()
 	if err != nil {
 		return err
 	}
@@ -235,7 +237,7 @@ func (c *session) removeSource(ctx context.Context, name string, documents, yes 
 	}
 	s := chosen[0]
 	c.space = s.Space
-	state, err := account.OpenState(data, s) // nobody follows it meanwhile
+	state, err := account.OpenState(files, s) // nobody follows it meanwhile
 	if err != nil {
 		return err
 	}
@@ -243,7 +245,7 @@ func (c *session) removeSource(ctx context.Context, name string, documents, yes 
 	space := &followed{add: c.newAddRun()}
 	var ids []string
 	if documents {
-		o := account.Options{Source: s, Sources: all, State: state, Space: space, Data: data}
+		o := account.Options{Source: s, Sources: all, State: state, Space: space}
 		err := account.Documents(ctx, o, func(d follow.Document) { ids = append(ids, d.ID) })
 		if err != nil && !isMissing(err) {
 			return err
@@ -261,7 +263,7 @@ func (c *session) removeSource(ctx context.Context, name string, documents, yes 
 			return err
 		}
 	}
-	if err := store.Remove(s, data); err != nil {
+	if err := account.OpenStore(files).Remove(s); err != nil {
 		return err
 	}
 	return c.printJSON(map[string]any{"removed": s.Name, "deleted": len(ids)}, func(p *cmdline.Printer) {

@@ -91,7 +91,7 @@ func (c *session) syncAndPrint(ctx context.Context, s account.Source, all []acco
 func (c *session) syncSource(ctx context.Context, s account.Source, all []account.Source, empty bool) (*addRun, error) {
 	a := c.newAddRun()
 	a.report.Deleted = new(int)
-	store, _, err := c.sourceStore()
+	store, err := c.sourceStore()
 	if err != nil {
 		return a, err
 	}
@@ -128,12 +128,12 @@ func (c *session) accountOptions(ctx context.Context, s account.Source, all []ac
 	} else if err != nil {
 		return o, mayPass(err)
 	}
-	data, err := c.stateFolder()
+	files, err := c.syncFiles()
 	if err != nil {
 		return o, err
 	}
-	o = account.Options{Source: s, Sources: all, Data: data, Now: time.Now}
-	o.State, err = account.OpenState(data, s)
+	o = account.Options{Source: s, Sources: all, Now: time.Now}
+	o.State, err = account.OpenState(files, s)
 	return o, err
 }
 
@@ -144,9 +144,9 @@ func sourcesWatch(dial dialer) *cobra.Command {
 is interrupted. It prints a line for each change.
 
 It needs a running daemon (percached serve), and waits for one that is restarted and for
-a mail server that cannot be reached. Changes in the first folder of a source show
-within seconds if the server reports them (IDLE); otherwise, and in the other folders,
-within 5 minutes.`,
+a mail server that cannot be reached. Changes in the first 4 folders of a source show
+within seconds if the server reports them (IDLE); otherwise, and in other folders, within
+5 minutes. Each of the 4 folders uses a connection.`,
 		Example: `  percached sources watch`, Args: cobra.ArbitraryArgs, ValidArgsFunction: sourcesOf(dial),
 	}
 	linkFlags(cmd)
@@ -215,7 +215,7 @@ type sourceWatch struct {
 }
 
 func (w *sourceWatch) run(ctx context.Context, c *session) error {
-	store, _, err := c.sourceStore()
+	store, err := c.sourceStore()
 	if err != nil {
 		return err
 	}

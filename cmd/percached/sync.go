@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/follow"
 )
 
@@ -47,19 +49,23 @@ func (c *session) stepOptions(paths []string) (o follow.Options, err error) {
 		}
 		o.Roots = append(o.Roots, abs)
 	}
-	state, err := c.stateFolder()
+	files, err := c.syncFiles()
 	if err == nil {
-		o.State, err = follow.OpenState(state, c.space)
+		o.State, err = follow.OpenState(files, c.space)
 	}
 	return o, err
 }
 
-// stateFolder is the folder with what is known of the sources of spaces.
-func (c *session) stateFolder() (string, error) {
-	if c.Data == "" {
-		return remoteState(c.Daemon)
+// syncFiles are the files with what is known of the sources of spaces.
+func (c *session) syncFiles() (*home.SyncFiles, error) {
+	if c.Data != "" {
+		return c.SyncFiles()
 	}
-	return c.Data, nil
+	dir, err := remoteState(c.Daemon)
+	if err != nil {
+		return nil, err
+	}
+	return home.OpenSyncFiles(dir, encryption.Source{})
 }
 
 // remoteState is the folder for the state of the spaces of a daemon elsewhere.
@@ -131,7 +137,7 @@ func (f *followed) Add(ctx context.Context, files []follow.File) (map[string]err
 	}
 	var portion []inputFile
 	for _, one := range files {
-		portion = append(portion, inputFile{path: one.Path, name: cmp.Or(one.Name, one.Path), size: one.Size, from: one.From})
+		portion = append(portion, inputFile{path: one.Path, name: cmp.Or(one.Name, one.Path), size: one.Size, from: one.From, open: one.Open})
 	}
 	err := f.add.sendPortion(ctx, portion)
 	return f.add.unsent, mayPass(err)

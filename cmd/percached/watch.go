@@ -61,7 +61,10 @@ func (w *watching) run(ctx context.Context, paths []string, kind client.SpaceKin
 	if err != nil {
 		return err
 	}
-	defer c.Close() //nolint:errcheck // it is only a connection
+	defer c.Close()                          //nolint:errcheck // it is only a connection
+	if _, err := c.syncFiles(); err != nil { // before anything is changed
+		return err
+	}
 	if err := c.makeSpace(ctx, kind); err != nil {
 		return err
 	}

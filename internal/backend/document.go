@@ -14,7 +14,6 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/fault"
-	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/ingest"
 	"github.com/percached/percached/knowledgebank"
@@ -288,9 +287,10 @@ func (b *Backend) removeSpace(ctx context.Context, space string) (ingest.Receipt
 
 // removeSyncFiles removes what is known of the files and mails that a space follows.
 func (b *Backend) removeSyncFiles(space string) error {
-	err := os.RemoveAll(b.Home.Path(home.SyncFolder(space)))
+	files := b.Home.SyncFiles()
+	err := os.RemoveAll(files.Space(space))
 	if err == nil {
-		err = os.Remove(b.Home.Path(home.SyncFile(space)))
+		err = os.Remove(files.State(space))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.New(fault.Unavailable, "backend.removeSyncFiles", "%w", err)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
@@ -49,6 +50,7 @@ func InProcess(ctx context.Context, conf *config.Loaded, model bool, deps node.D
 	l, err := link.New("http://localhost", secret, transport)
 	if err == nil {
 		l.Close, l.Data = shut, conf.Now().Data
+		l.SyncFiles = func() (*home.SyncFiles, error) { return d.opened.Load().Home.SyncFiles(), nil }
 		err = l.Ready(ctx, stderr)
 	}
 	if err != nil {

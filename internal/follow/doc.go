@@ -16,5 +16,5 @@
 //
 // State on disk: one JSON file a space, in the folder "sync" of the data folder (see
 // State), and a lock beside it. They hold names of files and hashes of the names of
-// documents, and no text.
+// documents, and no text. In an encrypted data folder the file is encrypted.
 package follow

@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 	"time"
@@ -31,6 +32,8 @@ type File struct {
 	Name string // to send it under; empty: Path
 	Size int64  // of the file
 	From int64  // where the part to send begins
+	// Open opens a file that is encrypted at Path, and sent from its start. Nil: os.Open.
+	Open func() (io.ReadCloser, error)
 }
 
 // space is where the documents are.

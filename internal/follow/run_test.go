@@ -1,7 +1,10 @@
 package follow
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/percached/percached/internal/base/encryption"
+	"github.com/percached/percached/internal/base/home"
 )
 
 const all = "a.md deep/b.txt four one three two"
@@ -152,7 +158,7 @@ func TestInStep(t *testing.T) {
 			holds: "a.md deep/b.txt elsewhere four one three two", changes: []string{"changed box.mbox 1", "removed x.md 1"},
 		},
 		{name: "its file system is not mounted", change: func(w *world) {
-			s, err := OpenState(w.data, "mail")
+			s, err := OpenState(w.files(), "mail")
 			w.ok(err)
 			r := s.kept.Files[w.path("deep/b.txt")]
 			r.Mounted = true
@@ -294,15 +300,18 @@ func TestChangesTwiceAtOnce(t *testing.T) {
 
 // One process follows the folders of a space.
 func TestStateIsLocked(t *testing.T) {
-	data := t.TempDir()
-	a, err := OpenState(data, "mail")
+	files, err := home.OpenSyncFiles(t.TempDir(), encryption.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenState(data, "mail"); err == nil || !strings.Contains(err.Error(), `already keeps the space "mail" in step`) {
+	a, err := OpenState(files, "mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenState(files, "mail"); err == nil || !strings.Contains(err.Error(), `already keeps the space "mail" in step`) {
 		t.Error(err)
 	}
-	b, err := OpenState(data, "notes")
+	b, err := OpenState(files, "notes")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,5 +334,46 @@ func TestStateIsLost(t *testing.T) {
 		if w.must(); w.holds() != "deep/b.txt four one three two" {
 			t.Errorf("%s: %s", name, w.holds())
 		}
+	}
+}
+
+// In an encrypted folder the state is kept, and no name of a file or space can be read.
+func TestEncrypted(t *testing.T) {
+	w := newWorld(t)
+	w.data, w.key.File = filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "key")
+	w.ok(os.WriteFile(w.key.File, []byte("the passphrase"), 0o600))
+	w.ok(home.Encrypt(w.data, w.key, encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1}))
+	w.full = false // so that only the state says what was sent
+	if w.must(); w.holds() != all || len(w.sent) == 0 {
+		t.Fatalf("holds %q, sent %v", w.holds(), w.sent)
+	}
+	if w.must(); len(w.sent) > 0 {
+		t.Errorf("sent again: %v", w.sent)
+	}
+	w.ok(os.Remove(w.path("a.md")))
+	if w.must(); strings.Contains(w.holds(), "a.md") {
+		t.Error("a.md is left")
+	}
+	sum := sha256.Sum256([]byte("mail"))
+	w.ok(filepath.WalkDir(w.data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, word := range []string{"box.mbox", "b.txt", w.dir, hex.EncodeToString(sum[:16])} {
+			if strings.Contains(strings.TrimPrefix(path, w.data)+string(b), word) {
+				t.Errorf("%s has %q", path, word)
+			}
+		}
+		return err
+	}))
+	// A damaged state is a lost one.
+	state := w.files().State("mail")
+	b, err := os.ReadFile(state)
+	w.ok(err)
+	b[len(b)-1] ^= 1
+	w.ok(os.WriteFile(state, b, 0o600))
+	if w.must(); len(w.sent) == 0 {
+		t.Error("a damaged state was read")
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/version"
@@ -18,11 +18,11 @@ import (
 
 // State is what is known of the files that a space follows. One process holds it at a time.
 type State struct {
-	path   string
-	memory bool // the state ends with the process: the data folder is encrypted, and it contains names
-	lock   io.Closer
-	dirty  bool
-	kept   stored
+	files *home.SyncFiles
+	path  string
+	lock  io.Closer
+	dirty bool
+	kept  stored
 }
 
 // stored is the content of the state file.
@@ -50,10 +50,10 @@ type record struct {
 	Unread bool `json:"unread,omitempty"`
 }
 
-// OpenState reads the state of a space in a data folder, and keeps it for this process.
-func OpenState(data, space string) (*State, error) {
+// OpenState reads the state of a space, and keeps it for this process.
+func OpenState(files *home.SyncFiles, space string) (*State, error) {
 	const op = "follow.OpenState"
-	s := &State{path: filepath.Join(data, home.SyncFile(space))}
+	s := &State{files: files, path: files.State(space)}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
@@ -64,15 +64,12 @@ func OpenState(data, space string) (*State, error) {
 		}
 		return nil, fault.Wrap(op, err)
 	}
-	var b []byte
-	if s.memory = home.Encrypted(data); !s.memory { // a client of the daemon has no key
-		b, err = os.ReadFile(s.path)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	b, err := files.Read(s.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, encryption.ErrDamaged) {
 		s.lock.Close() //nolint:errcheck // nothing was written
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	if json.Unmarshal(b, &s.kept) != nil || s.kept.Space != space || s.kept.Files == nil {
+	if err != nil || json.Unmarshal(b, &s.kept) != nil || s.kept.Space != space || s.kept.Files == nil {
 		s.kept = stored{Space: space, Files: map[string]*record{}} // without it all files are sent again
 	}
 	if v := version.String(); s.kept.Version != v {
@@ -94,12 +91,12 @@ func (s *State) forgetRefusals() {
 
 // save writes the state if it has changed.
 func (s *State) save() error {
-	if !s.dirty || s.memory {
+	if !s.dirty {
 		return nil
 	}
 	b, err := json.Marshal(s.kept)
 	if err == nil {
-		err = durable.Write(s.path, b)
+		err = s.files.Write(s.path, b)
 	}
 	if err != nil {
 		return fault.New(fault.Unavailable, "follow.save", "%w", err)

@@ -15,6 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/percached/percached/internal/base/encryption"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/knowledgebank"
 	"github.com/percached/percached/knowledgebank/reader"
 )
@@ -95,6 +97,7 @@ type world struct {
 	*testing.T
 	memory
 	dir, data string
+	key       encryption.Source // of data
 	empty     bool
 	full      bool
 	again     bool
@@ -156,7 +159,7 @@ func (w *world) ok(err error) {
 // run runs once, as a new process does.
 func (w *world) run() (Report, error) {
 	w.Helper()
-	s, err := OpenState(w.data, "mail")
+	s, err := OpenState(w.files(), "mail")
 	w.ok(err)
 	defer func() { w.ok(s.Close()) }()
 	w.sent, w.changes = nil, nil
@@ -166,6 +169,13 @@ func (w *world) run() (Report, error) {
 			w.changes = append(w.changes, strings.TrimSuffix(fmt.Sprint(c.What, " ", w.short(c.Path), " ", c.Deleted), " 0"))
 		}},
 	})
+}
+
+func (w *world) files() *home.SyncFiles {
+	w.Helper()
+	files, err := home.OpenSyncFiles(w.data, w.key)
+	w.ok(err)
+	return files
 }
 
 // must runs once without an error.

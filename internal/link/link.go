@@ -12,6 +12,7 @@ import (
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 )
 
 // DefaultSpace is the space of commands that name none.
@@ -24,8 +25,11 @@ type Link struct {
 	// Daemon is the address of the daemon, or empty if this process answers.
 	Daemon string
 	// Data is the data folder.
-	Data  string
-	Close func() error
+	Data string
+	// SyncFiles opens the files of commands that follow folders and mail accounts. It may ask
+	// for a passphrase. Nil: the daemon is elsewhere, or the command follows nothing.
+	SyncFiles func() (*home.SyncFiles, error)
+	Close     func() error
 	// Timeout is the maximum time of a short request (see hasDeadline).
 	Timeout time.Duration
 

@@ -4,7 +4,8 @@
 // It also has the key of an encrypted folder.
 //
 // Purpose: Open creates or opens the folder for one process, or says why it cannot. Check says
-// why without changing anything. Path returns the path of a part.
+// why without changing anything. Path returns the path of a part. SyncFiles are what commands
+// read and write beside the process that uses the folder.
 //
 // Invariants: only the owner can access the folder (0700). One process uses it at a time. A
 // folder of a newer version is refused. Unclean is true after a process ended without Close,
@@ -29,7 +30,7 @@
 //	          the folder is opened again
 //	inbox     uploads that are not processed yet
 //	sync      what commands know of the folders and mail accounts that a space follows, and
-//	          the passwords of the accounts
+//	          the passwords of the accounts (SyncFiles)
 //	restore-* a restore in progress; see EndRestore
 //	token     the main token; the others are in tokens.json and tokens.lock
 //	percached.conf  the owner's settings; may exist before the rest

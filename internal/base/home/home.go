@@ -2,8 +2,6 @@ package home
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,21 +105,6 @@ func Open(dir string, source encryption.Source) (*Home, error) {
 func (h *Home) Path(name ...string) string {
 	return filepath.Join(append([]string{h.dir}, name...)...)
 }
-
-// SyncFile is the path, in a data folder, of the file with what percached add --sync and
-// percached watch know of the files of a space.
-func SyncFile(space string) string { return SyncFolder(space) + ".json" }
-
-// SyncFolder is the path, in a data folder, of the folder with what percached sources knows
-// of the mail accounts of a space.
-func SyncFolder(space string) string {
-	sum := sha256.Sum256([]byte(space))
-	return filepath.Join("sync", hex.EncodeToString(sum[:16]))
-}
-
-// SourcesFolder is the path, in a data folder, of the folder with the mail accounts that
-// spaces follow, and their passwords.
-const SourcesFolder = "sync/sources"
 
 // Close unlocks the folder. It also marks it as clean, unless Unclean is still set.
 func (h *Home) Close() error {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
 )
 
 const all = "four one three two"
@@ -253,7 +256,7 @@ func TestStays(t *testing.T) {
 // Watch sees changes as the server reports them, and connects again after an error.
 func TestWatch(t *testing.T) {
 	w := newWorld(t)
-	s, err := OpenState(w.data, w.source)
+	s, err := OpenState(w.files(), w.source)
 	w.ok(err)
 	defer func() { w.ok(s.Close()) }()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -261,13 +264,17 @@ func TestWatch(t *testing.T) {
 	steps := []func(){
 		func() { w.Put("INBOX", "yfive", mailText("five")) },
 		func() { w.Remove("INBOX", "one") },
+		func() { w.Put("Archive", "za1", mailText("a1")) }, // thrice: one pass comes anyway
+		func() { w.Put("Archive", "za2", mailText("a2")) },
+		func() { w.Put("Archive", "za3", mailText("a3")) },
 		func() {
 			w.fail = fault.New(fault.Unavailable, "test", "the daemon is gone")
 			w.Put("INBOX", "zsix", mailText("six"))
 		},
 		stop,
 	}
-	wants := []string{all, "five " + all, "five four three two", "five four six three two"}
+	const one = "five four three two"
+	wants := []string{all, "five " + all, one, "a1 " + one, "a1 a2 " + one, "a1 a2 a3 " + one, "a1 a2 a3 five four six three two"}
 	waited := 0
 	times := Times{Poll: time.Hour, Quiet: time.Millisecond, Retry: time.Millisecond}
 	err = Watch(ctx, w.source, func() (string, error) { return w.password, nil }, times, func(ctx context.Context, a *Account) error {
@@ -283,5 +290,45 @@ func TestWatch(t *testing.T) {
 	}, func(error) { waited++ })
 	if err != nil || len(steps) > 0 || waited != 1 || !errors.Is(ctx.Err(), context.Canceled) {
 		t.Errorf("%v, %d steps left, waited %d, holds %s", err, len(steps), waited, w.holds())
+	}
+}
+
+// In an encrypted folder nothing of an account can be read, not even of the mails that are on
+// their way, and a second Sync fetches nothing.
+func TestEncrypted(t *testing.T) {
+	w := newWorld(t)
+	w.data, w.key.File = filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "key")
+	w.ok(os.WriteFile(w.key.File, []byte("the passphrase"), 0o600))
+	w.ok(home.Encrypt(w.data, w.key, encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1}))
+	w.ok(OpenStore(w.files()).Put(w.source, w.password))
+	looked, files := 0, 0
+	w.look = func() {
+		looked++
+		w.ok(filepath.WalkDir(w.data, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			files++
+			b, err := os.ReadFile(path)
+			for _, word := range []string{"boat", "Message-ID", "INBOX", "Archive", w.password, w.source.Name, w.source.User, w.source.Address} {
+				if strings.Contains(strings.TrimPrefix(path, w.data)+string(b), word) {
+					t.Errorf("%s has %q", path, word)
+				}
+			}
+			return err
+		}))
+	}
+	big := mailText("big") + strings.Repeat("A line about boats.\n", 10_000) // of several pieces
+	w.Put("INBOX", "ybig", big)
+	if w.must(); w.holds() != "big "+all || looked != 2 || files < 5 {
+		t.Fatalf("holds %s, looked %d times at %d files", w.holds(), looked, files)
+	}
+	if w.must(); len(w.sent) > 0 {
+		t.Errorf("sent again: %v", w.sent)
+	}
+	w.look() // at what is left
+	w.Remove("INBOX", "ybig")
+	if w.must(); w.holds() != all {
+		t.Errorf("holds %s", w.holds())
 	}
 }

@@ -29,7 +29,7 @@ func (r *run) clear(ctx context.Context) error {
 	if r.unread || len(r.State.kept.Gone) == 0 {
 		return nil
 	}
-	others, err := r.State.held(r.Data, r.Sources, r.Source)
+	others, err := r.State.held(r.Sources, r.Source)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func hold(f *folder, held map[percached.DocumentID]bool) {
 // Documents calls fn with the documents of the space that a source holds or that came from it,
 // and that nothing else holds.
 func Documents(ctx context.Context, o Options, fn func(follow.Document)) error {
-	others, err := o.State.held(o.Data, o.Sources, o.Source)
+	others, err := o.State.held(o.Sources, o.Source)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 // silence is how long a server may send nothing while a command runs.
 const silence = 2 * time.Minute
 
-// Account is a connection to a mail account. It is used by one goroutine.
+// Account is a connection to a mail account. It is used by one goroutine, but for elsewhere.
 type Account struct {
 	client  *imapclient.Client
 	conn    *patient
@@ -29,6 +29,8 @@ type Account struct {
 	changed chan struct{}  // the open folder changed
 	seen    map[string]box // folders as they were when they were compared
 	detach  func() bool
+	// elsewhere: a folder that another connection listens to changed. Nil: there is none.
+	elsewhere chan struct{}
 }
 
 // box is what a server says of a folder that it opens.

@@ -22,10 +22,12 @@
 // cannot, and is what its authors maintain. This package is its only door, and adds deadlines
 // to it, which begin anew with each byte.
 //
-// Goroutines: the library reads each connection in one; Close ends it.
+// Goroutines: the library reads each connection in one; Close ends it. Watch has one for each
+// further folder that it listens to; they end before it returns.
 //
 // State on disk, below the folder "sync" of the data folder (see internal/base/home): for
 // each source a record and, unless it names a file, a password, both in "sources"; in the
 // folder of the space a JSON file with UIDs, sizes and hashes of the names of documents, a
-// lock, and while a Run works a folder with the mails of one portion.
+// lock, and while a Run works a folder with the mails of one portion. In an encrypted data
+// folder all of these but the lock are encrypted, and their names are keyed hashes.
 package account

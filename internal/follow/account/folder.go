@@ -193,8 +193,8 @@ func (a *Account) fetch(uids []imap.UID, o *imap.FetchOptions, fn func(*imapclie
 	})
 }
 
-// Wait returns when a folder has changed since it was compared, and at the latest after
-// longest. A change is given the time quiet, so that many mails are one change.
+// Wait returns when a folder has changed since it was compared, or one that another connection
+// listens to, and at the latest after longest. A change is given the time quiet, so that many mails are one change.
 func (a *Account) Wait(ctx context.Context, folder string, longest, quiet time.Duration) error {
 	select {
 	case <-a.changed:
@@ -223,6 +223,7 @@ func (a *Account) Wait(ctx context.Context, folder string, longest, quiet time.D
 		case <-timer.C:
 		case <-ctx.Done():
 		}
+	case <-a.elsewhere:
 	case <-timer.C:
 	case <-a.client.Closed():
 	case <-ctx.Done():

@@ -32,8 +32,7 @@ type Options struct {
 	Source Source
 	State  *State
 	Space  space
-	// Data is the folder with the states, and Sources are all sources: mails of others stay.
-	Data    string
+	// Sources are all sources: mails of others stay.
 	Sources []Source
 	// Empty: the documents of a folder that is empty or missing are deleted.
 	Empty bool

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -83,8 +84,9 @@ func (r *run) sendPortion(ctx context.Context, name string, portion []heading) e
 	}
 	var came []*received
 	cut := r.account.bodies(uids, func(uid imap.UID, in io.Reader) error {
-		file := follow.File{Path: filepath.Join(dir, strconv.FormatUint(uint64(uid), 10)), Name: r.path(name, uid)}
-		whole, err := write(&file, in)
+		path := filepath.Join(dir, strconv.FormatUint(uint64(uid), 10))
+		file := follow.File{Path: path, Name: r.path(name, uid), Open: func() (io.ReadCloser, error) { return r.State.files.Open(path) }}
+		whole, err := r.State.write(&file, in)
 		if err == nil && whole {
 			came = append(came, &received{mail: mail{Size: sizes[uid]}, uid: uid, file: file})
 		}
@@ -102,8 +104,8 @@ func (r *run) sendPortion(ctx context.Context, name string, portion []heading) e
 }
 
 // write writes a mail to its file. It returns false if the connection was lost.
-func write(file *follow.File, in io.Reader) (whole bool, err error) {
-	f, err := os.OpenFile(file.Path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+func (s *State) write(file *follow.File, in io.Reader) (whole bool, err error) {
+	f, err := s.files.Create(file.Path)
 	if err != nil {
 		return false, fault.New(fault.Unavailable, "account.write", "%w", err)
 	}
@@ -177,25 +179,22 @@ func (r *run) store(ctx context.Context, name string, mails []*received) error {
 }
 
 // documentsOf returns the documents that a mail becomes. The error says why there is none.
-func (r *run) documentsOf(ctx context.Context, file follow.File) (ids []percached.DocumentID, err error) {
-	f, err := os.Open(file.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	for _, in := range []io.Reader{io.LimitReader(f, headBytes), f} {
-		if _, err = f.Seek(0, io.SeekStart); err != nil {
+func (r *run) documentsOf(ctx context.Context, file follow.File) (ids []percached.DocumentID, unread error) {
+	for _, most := range []int64{headBytes, math.MaxInt64} {
+		f, err := file.Open()
+		if err != nil {
 			return nil, err
 		}
 		ids = nil
 		enough := false
-		err = r.keys.Keys(ctx, file.Name, in, func(key string) {
+		unread = r.keys.Keys(ctx, file.Name, io.LimitReader(f, most), func(key string) {
 			ids = append(ids, percached.NewDocumentID(key))
 			enough = named(key)
 		})
+		f.Close() //nolint:errcheck // nothing was written
 		if len(ids) == 1 && (enough || file.Size <= headBytes) {
 			return ids, nil
 		}
 	}
-	return ids, err
+	return ids, unread
 }

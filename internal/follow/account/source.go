@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 )
@@ -95,12 +95,14 @@ func (s *Source) Validate() error {
 }
 
 // Store holds sources.
-type Store struct{ dir string }
+type Store struct{ files *home.SyncFiles }
 
 // OpenStore opens the sources of a data folder.
-func OpenStore(data string) *Store { return &Store{filepath.Join(data, home.SourcesFolder)} }
+func OpenStore(files *home.SyncFiles) *Store { return &Store{files} }
 
-func (s *Store) path(name, ending string) string { return filepath.Join(s.dir, name+ending) }
+func (s *Store) path(name, ending string) string {
+	return filepath.Join(s.files.Sources(), s.files.FileName(name)+ending)
+}
 
 const (
 	recordEnding   = ".json"
@@ -109,9 +111,9 @@ const (
 
 // List returns all sources in the order of their names.
 func (s *Store) List() (all []Source, err error) {
-	names, err := filepath.Glob(filepath.Join(s.dir, "*"+recordEnding))
+	names, err := filepath.Glob(filepath.Join(s.files.Sources(), "*"+recordEnding))
 	for _, path := range names {
-		source, err := s.Get(strings.TrimSuffix(filepath.Base(path), recordEnding))
+		source, err := s.read(path)
 		if err != nil {
 			return nil, err
 		}
@@ -124,19 +126,24 @@ func (s *Store) List() (all []Source, err error) {
 // Get returns a source.
 func (s *Store) Get(name string) (source Source, err error) {
 	const op = "account.Get"
-	missing := fault.New(fault.NotFound, op, "there is no source %q; see percached sources list", name)
-	if !sourceName.MatchString(name) {
-		return source, missing
+	if sourceName.MatchString(name) {
+		source, err = s.read(s.path(name, recordEnding))
 	}
-	b, err := os.ReadFile(s.path(name, recordEnding))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return source, missing
-	case err != nil:
+	if source.Name == "" && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+		return source, fault.New(fault.NotFound, op, "there is no source %q; see percached sources list", name)
+	}
+	return source, fault.Wrap(op, err)
+}
+
+// read reads the record of a source.
+func (s *Store) read(path string) (source Source, err error) {
+	const op = "account.read"
+	b, err := s.files.Read(path)
+	if err != nil && !errors.Is(err, encryption.ErrDamaged) {
 		return source, fault.New(fault.Unavailable, op, "%w", err)
 	}
-	if err := json.Unmarshal(b, &source); err != nil || source.Name != name || source.Validate() != nil {
-		return source, fault.New(fault.Internal, op, "the file %s is damaged; remove it and add the source again", s.path(name, recordEnding))
+	if err != nil || json.Unmarshal(b, &source) != nil || source.Validate() != nil || s.path(source.Name, recordEnding) != path {
+		return Source{}, fault.New(fault.Internal, op, "the file %s is damaged; remove it and add the source again", path)
 	}
 	return source, nil
 }
@@ -155,13 +162,13 @@ func (s *Store) Put(source Source, password string) error {
 	}
 	b, err := json.Marshal(source)
 	if err == nil {
-		err = os.MkdirAll(s.dir, 0o700)
+		err = os.MkdirAll(s.files.Sources(), 0o700)
 	}
 	if err == nil && source.PasswordFile == "" {
-		err = durable.Write(s.path(source.Name, passwordEnding), []byte(password))
+		err = s.files.Write(s.path(source.Name, passwordEnding), []byte(password))
 	}
 	if err == nil {
-		err = durable.Write(s.path(source.Name, recordEnding), b)
+		err = s.files.Write(s.path(source.Name, recordEnding), b)
 	}
 	if err == nil && source.PasswordFile != "" {
 		err = removeFile(s.path(source.Name, passwordEnding))
@@ -173,8 +180,8 @@ func (s *Store) Put(source Source, password string) error {
 }
 
 // Remove forgets a source, its password and what is known of its folders.
-func (s *Store) Remove(source Source, data string) error {
-	err := errors.Join(removeFile(s.path(source.Name, passwordEnding)), removeFile(s.path(source.Name, recordEnding)), removeState(data, source))
+func (s *Store) Remove(source Source) error {
+	err := errors.Join(removeFile(s.path(source.Name, passwordEnding)), removeFile(s.path(source.Name, recordEnding)), removeState(s.files, source))
 	if err != nil {
 		return fault.New(fault.Unavailable, "account.Remove", "%w", err)
 	}
@@ -190,14 +197,22 @@ func removeFile(path string) error {
 
 // Password returns the password of a source.
 func (s *Store) Password(source Source) (string, error) {
-	path := cmp.Or(source.PasswordFile, s.path(source.Name, passwordEnding))
-	return ReadPassword(path)
+	if source.PasswordFile != "" {
+		return ReadPassword(source.PasswordFile)
+	}
+	path := s.path(source.Name, passwordEnding)
+	b, err := s.files.Read(path)
+	return firstLine(path, b, err)
 }
 
 // ReadPassword reads the first line of a file.
 func ReadPassword(path string) (string, error) {
-	const op, most = "account.ReadPassword", 4096
 	b, err := os.ReadFile(path)
+	return firstLine(path, b, err)
+}
+
+func firstLine(path string, b []byte, err error) (string, error) {
+	const op, most = "account.ReadPassword", 4096
 	if err != nil {
 		return "", fault.New(fault.Unavailable, op, "cannot read the password: %w", err)
 	}

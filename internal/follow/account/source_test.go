@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 )
@@ -50,11 +51,20 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+func filesOf(t *testing.T, data string) *home.SyncFiles {
+	t.Helper()
+	files, err := home.OpenSyncFiles(data, encryption.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 // The store keeps sources and passwords for their owner only, and refuses another account under
 // the same name.
 func TestStore(t *testing.T) {
 	data := t.TempDir()
-	store := OpenStore(data)
+	store := OpenStore(filesOf(t, data))
 	s := Source{Address: "mail.example.org", User: "ana@example.org", Security: TLS, Space: "mail", Folders: []string{"INBOX"}}
 	other := s
 	other.Space = "work"
@@ -76,7 +86,7 @@ func TestStore(t *testing.T) {
 		t.Error(p, err)
 	}
 	for _, ending := range []string{recordEnding, passwordEnding} {
-		info, err := os.Stat(filepath.Join(data, home.SourcesFolder, s.Name+ending))
+		info, err := os.Stat(filepath.Join(data, "sync", "sources", s.Name+ending))
 		must(err)
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v", info.Name(), info.Mode())
@@ -87,7 +97,7 @@ func TestStore(t *testing.T) {
 	if p, err := store.Password(s); p != "from a file" || err != nil {
 		t.Error(p, err)
 	}
-	if _, err := os.Stat(filepath.Join(data, home.SourcesFolder, s.Name+passwordEnding)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(data, "sync", "sources", s.Name+passwordEnding)); !os.IsNotExist(err) {
 		t.Error("the stored password is left:", err)
 	}
 	if all, err := store.List(); err != nil || !cmp.Equal(all, []Source{s}) {
@@ -97,7 +107,7 @@ func TestStore(t *testing.T) {
 	if _, err := store.Get(s.Name); fault.KindOf(err) != fault.Internal {
 		t.Error(err)
 	}
-	must(store.Remove(s, data))
+	must(store.Remove(s))
 	for _, name := range []string{s.Name, "../sources/" + s.Name} {
 		if _, err := store.Get(name); fault.KindOf(err) != fault.NotFound {
 			t.Error(err)
@@ -107,18 +117,18 @@ func TestStore(t *testing.T) {
 
 // A damaged state is an empty one, and one process holds it.
 func TestState(t *testing.T) {
-	data := t.TempDir()
+	files := filesOf(t, t.TempDir())
 	s := Source{Name: "ana", Space: "mail", Folders: []string{"INBOX"}}
 	for _, text := range []string{
 		"{", `{"source":"other","folders":{"INBOX":{"uidvalidity":1,"mails":{"1":{"size":1}}}}}`,
 		`{"source":"ana","folders":{"INBOX":null}}`, `{"source":"ana","folders":{"INBOX":{"mails":{"1":null}}}}`,
 		`{"source":"ana","folders":{"Left":{"uidvalidity":1,"mails":{"1":{"size":1}}}}}`,
 	} {
-		state, err := OpenState(data, s)
+		state, err := OpenState(files, s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenState(data, s); fault.KindOf(err) != fault.Conflict {
+		if _, err := OpenState(files, s); fault.KindOf(err) != fault.Conflict {
 			t.Error(err)
 		}
 		if n := state.stored(); n != 0 {

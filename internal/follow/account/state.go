@@ -13,7 +13,7 @@ import (
 	"github.com/emersion/go-imap/v2"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/version"
@@ -21,6 +21,7 @@ import (
 
 // State is what is known of the folders of a source. One process holds it at a time.
 type State struct {
+	files *home.SyncFiles
 	path  string // without its ending
 	lock  io.Closer
 	dirty bool
@@ -57,8 +58,8 @@ type gone struct {
 	Path   string `json:"path"` // where it was
 }
 
-func statePath(data string, s Source) string {
-	return filepath.Join(data, home.SyncFolder(s.Space), s.Name)
+func statePath(files *home.SyncFiles, s Source) string {
+	return filepath.Join(files.Space(s.Space), files.FileName(s.Name))
 }
 
 const (
@@ -67,10 +68,10 @@ const (
 	mailsEnding = ".mails"
 )
 
-// OpenState reads the state of a source in a data folder, and keeps it for this process.
-func OpenState(data string, source Source) (*State, error) {
+// OpenState reads the state of a source, and keeps it for this process.
+func OpenState(files *home.SyncFiles, source Source) (*State, error) {
 	const op = "account.OpenState"
-	s := &State{path: statePath(data, source)}
+	s := &State{files: files, path: statePath(files, source)}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, fault.New(fault.Unavailable, op, "%w", err)
 	}
@@ -81,7 +82,7 @@ func OpenState(data string, source Source) (*State, error) {
 		}
 		return nil, fault.Wrap(op, err)
 	}
-	s.kept, err = readState(s.path+stateEnding, source.Name)
+	s.kept, err = readState(files, s.path+stateEnding, source.Name)
 	if err == nil {
 		err = os.RemoveAll(s.path + mailsEnding) // of a run that was killed
 	}
@@ -102,12 +103,12 @@ func OpenState(data string, source Source) (*State, error) {
 	return s, nil
 }
 
-func readState(path, source string) (kept stored, err error) {
-	b, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func readState(files *home.SyncFiles, path, source string) (kept stored, err error) {
+	b, err := files.Read(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, encryption.ErrDamaged) {
 		return kept, err
 	}
-	if json.Unmarshal(b, &kept) != nil || kept.Source != source {
+	if err != nil || json.Unmarshal(b, &kept) != nil || kept.Source != source {
 		kept = stored{Source: source} // without it all mails are fetched again
 	}
 	if kept.Folders == nil {
@@ -144,7 +145,7 @@ func (s *State) save() error {
 	}
 	b, err := json.Marshal(s.kept)
 	if err == nil {
-		err = durable.Write(s.path+stateEnding, b)
+		err = s.files.Write(s.path+stateEnding, b)
 	}
 	if err != nil {
 		return fault.New(fault.Unavailable, "account.save", "%w", err)
@@ -177,13 +178,13 @@ func (s *State) leave(f *folder, uid imap.UID, path string) {
 }
 
 // held returns the documents that other sources of the same space hold.
-func (s *State) held(data string, sources []Source, own Source) (map[percached.DocumentID]bool, error) {
+func (s *State) held(sources []Source, own Source) (map[percached.DocumentID]bool, error) {
 	all := map[percached.DocumentID]bool{}
 	for _, other := range sources {
 		if other.Name == own.Name || other.Space != own.Space {
 			continue
 		}
-		kept, err := readState(statePath(data, other)+stateEnding, other.Name)
+		kept, err := readState(s.files, statePath(s.files, other)+stateEnding, other.Name)
 		if err != nil {
 			return nil, fault.New(fault.Unavailable, "account.held", "%w", err)
 		}
@@ -193,7 +194,7 @@ func (s *State) held(data string, sources []Source, own Source) (map[percached.D
 }
 
 // removeState forgets what is known of a source.
-func removeState(data string, source Source) error {
-	path := statePath(data, source)
+func removeState(files *home.SyncFiles, source Source) error {
+	path := statePath(files, source)
 	return errors.Join(removeFile(path+stateEnding), os.RemoveAll(path+mailsEnding), removeFile(path+lockEnding))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/percached/percached/internal/base/encryption"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/follow"
 	"github.com/percached/percached/internal/follow/account/dovecot"
 	"github.com/percached/percached/knowledgebank"
@@ -28,6 +29,7 @@ type memory struct {
 	unwanted map[string]bool   // keys of documents that the user deleted
 	sent     []string          // names of mails
 	fail     error             // of the next call to Add
+	look     func()            // is called while Add has the files; may be nil
 }
 
 func (m *memory) Documents(_ context.Context, fn func(follow.Document)) error {
@@ -42,8 +44,11 @@ func (m *memory) Add(ctx context.Context, files []follow.File) (map[string]error
 		m.fail = nil
 		return nil, err
 	}
+	if m.look != nil {
+		m.look()
+	}
 	for _, f := range files {
-		in, err := os.Open(f.Path)
+		in, err := f.Open()
 		if err != nil {
 			return nil, err
 		}
@@ -76,6 +81,7 @@ type world struct {
 	source   Source
 	password string
 	data     string
+	key      encryption.Source // of data
 	empty    bool
 	changes  []string
 	others   []Source
@@ -117,7 +123,7 @@ func (w *world) ok(err error) {
 // sync runs once, as a new process does.
 func (w *world) sync() (follow.Report, error) {
 	w.T.Helper()
-	s, err := OpenState(w.data, w.source)
+	s, err := OpenState(w.files(), w.source)
 	w.ok(err)
 	defer func() { w.ok(s.Close()) }()
 	w.sent, w.changes = nil, nil
@@ -126,11 +132,18 @@ func (w *world) sync() (follow.Report, error) {
 
 func (w *world) options(s *State) Options {
 	return Options{
-		Source: w.source, Sources: w.others, State: s, Space: &w.memory, Data: w.data, Full: true, Empty: w.empty, Now: time.Now,
+		Source: w.source, Sources: w.others, State: s, Space: &w.memory, Full: true, Empty: w.empty, Now: time.Now,
 		Observer: follow.Observer{Changed: func(c follow.Change) {
 			w.changes = append(w.changes, fmt.Sprint(c.What, " ", strings.TrimPrefix(c.Path, w.source.Path()+"/")))
 		}},
 	}
+}
+
+func (w *world) files() *home.SyncFiles {
+	w.T.Helper()
+	files, err := home.OpenSyncFiles(w.data, w.key)
+	w.ok(err)
+	return files
 }
 
 // must runs once without an error.
