@@ -17,6 +17,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/reply"
 	"github.com/percached/percached/llm/gguf"
 )
 
@@ -30,7 +31,7 @@ type Engine struct {
 	config    Config
 	forget    atomic.Bool // typed texts
 	typingEnd *time.Timer // closes the context for typing
-	marks     []mark      // of thoughts
+	marks     []reply.Mark      // of thoughts
 	tempo     tempo       // of answers
 	worker    *worker
 	params    C.struct_llama_context_params
@@ -147,10 +148,10 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 		GPULayers: m.gpuLayers(), Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(), NoParallel: m.noParallel(),
 	}
 	template, tokenizer := C.GoString(C.llama_model_chat_template(m.c, nil)), m.file.Tokenizer()
-	e.marks = thoughtMarks(template, tokenizer.Tokens)
+	e.marks = reply.MarksOf(template, tokenizer.Tokens)
 	e.info.Chat = chatFormat(ctx, template, newEndTokens(tokenizer, m.vocab.begin >= 0), c.Render)
 	e.info.Chat.Tools = !e.info.Chat.Plain() && strings.Contains(template, "tools")
-	e.info.Chat.Answer = withoutThought(e.info.Chat.Answer, e.marks)
+	e.info.Chat.Answer = reply.WithoutThought(e.info.Chat.Answer, e.marks)
 	if err := e.learn(cmp.Or(c.piece, pieceBytes)); err != nil {
 		return err
 	}
