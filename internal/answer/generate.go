@@ -100,7 +100,7 @@ func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent l
 		}
 		return Answer{Text: text, Refused: true, Outcome: Miss}, madeSlices{}, nil
 	}
-	if r.prefills() && lent.slices == nil {
+	if r.prefills() && lent.slices == nil && !a.Engine.Info().PrefixCache {
 		return Answer{}, madeSlices{}, nil // nothing of it could be stored
 	}
 	stored := lent.slices

@@ -48,6 +48,20 @@ func newClient(c Config) *client {
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
+// await repeats open while the server is not reached, for as long as Patience.
+func (c *client) await(ctx context.Context, open func() error) error {
+	until := c.Now().Add(c.Patience)
+	for {
+		err := open()
+		if k := fault.KindOf(err); err == nil || k != fault.Unavailable && k != fault.Overloaded || !c.Now().Before(until) {
+			return err
+		}
+		if err := c.Wait(ctx, time.Second); err != nil {
+			return ended(ctx, err)
+		}
+	}
+}
+
 // request is one request to the server.
 type request struct {
 	method, path string
@@ -203,6 +217,8 @@ func (c *client) refused(resp *http.Response) failure {
 		return failure{err: fail(fault.Unavailable, "%s failed with status %d%s", c.host(), s, code), again: true, after: c.retryAfter(resp)}
 	case s == http.StatusRequestEntityTooLarge, s == http.StatusBadRequest && tooLong(text):
 		return failure{err: fail(fault.Invalid, "the prompt does not fit into the server's context%s: set context to its length", code)}
+	case s == http.StatusBadRequest || s == http.StatusUnprocessableEntity:
+		return failure{err: fail(fault.Invalid, "%s refuses the request with status %d%s", c.host(), s, code)}
 	case s >= 300 && s < 400:
 		return failure{err: fail(fault.Unavailable, "%s redirects: set engine-url to the address that it redirects to", c.host())}
 	}

@@ -11,6 +11,17 @@ import (
 	"github.com/percached/percached/llm/openai/openaitest"
 )
 
+func TestEmbedderConformance(t *testing.T) {
+	o := llmtest.DefaultEmbedOptions()
+	server := httptest.NewServer(&openaitest.Server{Embedder: llmtest.NewFakeEmbedder(o), Model: "fake"})
+	t.Cleanup(server.Close)
+	c := openai.EmbedderConfig{Config: openai.Default()}
+	c.URL, c.Model = server.URL, "fake"
+	llmtest.RunEmbedder(t, llmtest.Embedders{
+		Open: func() (llm.Embedder, error) { return openai.OpenEmbedder(context.Background(), c) },
+	})
+}
+
 func TestConformance(t *testing.T) {
 	o := llmtest.DefaultOptions()
 	o.Context = 1024

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"sync/atomic"
-	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -37,20 +36,15 @@ func Open(ctx context.Context, c Config) (*Engine, error) {
 	return e, nil
 }
 
-func (e *Engine) open(ctx context.Context) (err error) {
-	until := e.Now().Add(e.Patience)
-	for {
-		if e.server, err = e.ask(ctx); err == nil {
-			e.Model, e.info = e.server.model, e.server.info(e.Context)
-			e.info.PrefixCache, err = e.keepsPrefixes(ctx)
+func (e *Engine) open(ctx context.Context) error {
+	return e.await(ctx, func() (err error) {
+		if e.server, err = e.ask(ctx); err != nil {
+			return err
 		}
-		if k := fault.KindOf(err); err == nil || k != fault.Unavailable && k != fault.Overloaded || !e.Now().Before(until) {
-			return fault.Wrap(op, err)
-		}
-		if err := e.Wait(ctx, time.Second); err != nil {
-			return ended(ctx, err)
-		}
-	}
+		e.Model, e.info = e.server.model, e.server.info(e.Context)
+		e.info.PrefixCache, err = e.keepsPrefixes(ctx)
+		return err
+	})
 }
 
 // keepsPrefixes sends a prompt twice, and reports whether the server had its beginning the
