@@ -50,7 +50,7 @@ type ModelInfo struct {
 	// computed from where it differs from those before. Usage.Reused counts what it kept, and
 	// Prefill has it keep a prompt.
 	PrefixCache bool
-	Chat     ChatFormat
+	Chat        ChatFormat
 }
 
 // Large says that the model follows prompts that ask for more than an answer: lists of

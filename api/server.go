@@ -64,7 +64,11 @@ func (s *Server) newRouter() *chi.Mux {
 		}
 		allowed[rt.path] = append(allowed[rt.path], own...)
 	}
-	m.NotFound(func(_ http.ResponseWriter, r *http.Request) {
+	m.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		if s.isPassable(r.URL.Path) {
+			exchangeOf(r.Context()).err = s.passPath(w, r)
+			return
+		}
 		exchangeOf(r.Context()).err = refuse(problemNoOperation, "")
 	})
 	notAllowed := func(w http.ResponseWriter, r *http.Request) {
@@ -113,6 +117,8 @@ type Options struct {
 	Metrics http.Handler
 	// Events is the source of /v1/events.
 	Events *EventBus
+	// Upstream gets what percached does not serve of OpenAI's interface. Nil: it is refused.
+	Upstream *Upstream
 	// Version is percached's version, shown by /healthz.
 	Version string
 

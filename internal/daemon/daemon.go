@@ -134,6 +134,7 @@ func (d *daemon) options() api.Options {
 	o.Hosts = append(o.Hosts[:len(o.Hosts):len(o.Hosts)], OwnHost(d.listener.Addr())...)
 	o.Authorize, o.Ready, o.Spec, o.Metrics, o.Events, o.Version = d.authorize, d.stage.ready, percached.OpenAPI(), d.metrics.Handler(), d.hub, version.String()
 	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.beginRequest
+	o.Upstream = d.upstream()
 	if !d.daemon { // a command needs no limits against strangers
 		o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/llm/reply"
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/jinja"
 	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/llm/reply"
 	builtin "github.com/percached/percached/models"
 )
 

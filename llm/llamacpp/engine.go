@@ -17,8 +17,8 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
-	"github.com/percached/percached/llm/reply"
 	"github.com/percached/percached/llm/gguf"
+	"github.com/percached/percached/llm/reply"
 )
 
 // Engine runs prompts through a language model with llama.cpp. See llm.Engine.
@@ -29,10 +29,10 @@ type Engine struct {
 	cache     *cache
 	typing    *typing // nil: nobody types
 	config    Config
-	forget    atomic.Bool // typed texts
-	typingEnd *time.Timer // closes the context for typing
-	marks     []reply.Mark      // of thoughts
-	tempo     tempo       // of answers
+	forget    atomic.Bool  // typed texts
+	typingEnd *time.Timer  // closes the context for typing
+	marks     []reply.Mark // of thoughts
+	tempo     tempo        // of answers
 	worker    *worker
 	params    C.struct_llama_context_params
 	life      lifetime

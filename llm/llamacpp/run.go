@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/percached/percached"
-	"github.com/percached/percached/llm/reply"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/grammar"
+	"github.com/percached/percached/llm/reply"
 )
 
 // Generate answers a prompt. The engine waits for emit, which must be quick.

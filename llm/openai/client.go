@@ -174,7 +174,7 @@ func (c *client) lost(ctx context.Context, err error) failure {
 		return failure{err: ended(ctx, cause)}
 	}
 	var what string
-	switch netErr := (net.Error)(nil); {
+	switch netErr := net.Error(nil); {
 	case errors.As(err, &netErr) && netErr.Timeout():
 		what = "the connection timed out"
 	case strings.Contains(err.Error(), "connection refused"):
