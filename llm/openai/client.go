@@ -79,24 +79,30 @@ func (c *client) send(ctx context.Context, r request) error {
 	if err != nil {
 		return fault.New(fault.Internal, op, "%w", err)
 	}
+	if err := c.breaker.enter(); err != nil {
+		return err
+	}
+	f := c.repeat(ctx, r, body)
+	c.breaker.leave(f.err == nil, f.broken())
+	return f.err
+}
+
+// repeat sends a request until it works, or another try is in vain.
+func (c *client) repeat(ctx context.Context, r request, body []byte) failure {
 	pause := firstPause
 	for try := 1; ; try++ {
-		if err := c.breaker.enter(); err != nil {
-			return err
-		}
 		f := c.once(ctx, r, body)
-		c.breaker.leave(f.err == nil, f.again)
 		if f.err == nil || !f.again || try == tries {
-			return f.err
+			return f
 		}
 		if f.after > 0 {
 			pause = f.after
 		}
 		if pause > mostPause {
-			return f.err
+			return f
 		}
 		if err := c.Wait(ctx, pause); err != nil {
-			return ended(ctx, err)
+			return failure{err: ended(ctx, err)}
 		}
 		pause *= 2
 	}
@@ -108,6 +114,9 @@ type failure struct {
 	again bool          // another try may work
 	after time.Duration // the pause that the server wants
 }
+
+// broken says that the server does not work, and not only that it is busy.
+func (f failure) broken() bool { return f.again && fault.KindOf(f.err) == fault.Unavailable }
 
 // once sends a request once.
 func (c *client) once(ctx context.Context, r request, body []byte) failure {

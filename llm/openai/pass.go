@@ -32,7 +32,7 @@ func (e *Engine) Pass(ctx context.Context, p Passed) (*http.Response, error) {
 		return nil, err
 	}
 	f, resp := e.pass(ctx, p)
-	e.breaker.leave(f.err == nil, f.again)
+	e.breaker.leave(f.err == nil, f.broken())
 	return resp, f.err
 }
 

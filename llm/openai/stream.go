@@ -12,7 +12,7 @@ import (
 
 const (
 	maxEvent  = 1 << 20 // bytes of a line of a stream
-	maxAnswer = 8 << 20 // bytes of the text of an answer
+	mostBytes = 32      // of a token on average; few have more
 )
 
 // events calls use with the data of each event of a stream, until the stream ends with [DONE].
