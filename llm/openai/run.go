@@ -169,7 +169,7 @@ func (r *run) send(ctx context.Context) error {
 			if errors.Is(err, errEnough) {
 				err = nil
 			}
-			return a.out.Text() == "" && !a.filtered, a.end(err)
+			return a.out.Text() == "" && !a.final, a.end(err)
 		},
 	})
 }
@@ -177,15 +177,15 @@ func (r *run) send(ctx context.Context) error {
 // answering is an answer that comes in events.
 type answering struct {
 	*run
-	ended    func() error // why the request has ended; nil: it has not
-	out      *reply.Writer
-	finish   percached.Finish // empty: the answer goes on
-	thought  bool             // a thought came
-	filtered bool             // the server refuses to answer
-	pieces   int              // events with text
-	bytes    int
-	usage    *usage
-	timings  *timings
+	ended   func() error // why the request has ended; nil: it has not
+	out     *reply.Writer
+	finish  percached.Finish // empty: the answer goes on
+	thought bool             // a thought came
+	final   bool             // another try would be no better
+	pieces  int              // events with text
+	bytes   int
+	usage   *usage
+	timings *timings
 }
 
 // event takes one event.
@@ -228,6 +228,7 @@ func (a *answering) text(piece string) error {
 	}
 	a.pieces++
 	if a.bytes += len(piece); a.bytes > mostBytes*(a.maxTokens+mostBytes) {
+		a.final = true
 		return fault.New(fault.Unavailable, op, "the server's answer is longer than the %d tokens that it may have", a.maxTokens)
 	}
 	if !a.answer {
@@ -251,7 +252,7 @@ func (a *answering) ends(reason string) (err error) {
 	case "length":
 		finish = percached.FinishLength
 	case "content_filter":
-		a.filtered = true
+		a.final = true
 		return fault.New(fault.Unavailable, op, "a filter of the server ended the answer")
 	case "abort", "error":
 		return errBroken
