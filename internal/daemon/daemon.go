@@ -179,7 +179,7 @@ func (d *daemon) about() api.About {
 		Version: version.String(), Started: d.started.UTC(),
 		Model: api.AboutModel{
 			Name: m.Name, Parameters: m.Parameters, Context: m.Context, Threads: m.Threads, KeyType: m.KeyType, ValueType: m.ValueType,
-			Fingerprint: m.Fingerprint, NoSlices: m.NoSlices,
+			Fingerprint: m.Fingerprint, NoSlices: m.NoSlices, Server: m.Server, PrefixCache: m.PrefixCache,
 			Shape: api.ModelShape{
 				Layers: m.Layers, Width: m.Width, Heads: m.Heads, HeadsKV: m.HeadsKV, HeadSize: m.HeadSize,
 				FeedForward: m.FeedForward, Vocabulary: m.Vocabulary, BytesPerToken: m.BytesPerToken,
