@@ -70,6 +70,8 @@ func TestEngineOnServer(t *testing.T) {
 	if _, errs, status := called(patiently(t), "ask", question, "--data", front.dir); status == commands.ExitDone || !strings.Contains(errs, "cannot reach") {
 		t.Errorf("without the server: status %d, %s", status, errs)
 	}
+	front.stop()
+	<-front.ended
 	if log := front.log.String(); strings.Contains(log, behind.token) || strings.Contains(log, "6190") {
 		t.Errorf("the log has the key or a document:\n%s", log)
 	}

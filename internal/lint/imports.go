@@ -54,7 +54,6 @@ func layers() []layer {
 		{"llm/gguf/...", engine},
 		{"llm/jinja", engine},
 		{"llm/reply", engine},
-		{"llm/openai/openaitest", append(engine, "llm/llamacpp", "llm/openai", "models")},
 		{"llm/openai/...", append(engine, "llm/grammar", "llm/openai", "llm/reply")},
 		{"llm/grammar", engine},
 		{"llm/llmtest/...", append(engine, "llm/grammar")},

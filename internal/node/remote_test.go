@@ -1,4 +1,4 @@
-package openaitest_test
+package node
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/percached/percached/models"
 )
 
-// TestConformance holds the engine to its contract on a server that computes with the built-in
-// model, and keeps prefixes.
-func TestConformance(t *testing.T) {
+// The engine of a server keeps its contract on one that computes with the built-in model, and
+// keeps prefixes.
+func TestServerConformance(t *testing.T) {
 	c := llamacpp.Default()
 	var err error
 	if c.Model, err = models.Nano(t.TempDir()); err != nil {
