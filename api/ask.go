@@ -121,6 +121,9 @@ func (s *Server) answer(ctx context.Context, q AskRequest, l Listener) (Answer, 
 	if err != nil {
 		return a, err
 	}
+	if grant.isScoped() && s.Upstream != nil { // the server's prefix cache is shared by all spaces
+		a.Tokens.Reused, a.Tokens.Computed = 0, a.Tokens.Prompt
+	}
 	return grant.redactAnswer(a), nil
 }
 

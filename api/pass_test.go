@@ -132,6 +132,16 @@ func TestPassNothing(t *testing.T) {
 	}
 }
 
+// What a server's prefix cache had depends on other spaces, so a token of one does not see it.
+func TestPrefixCacheIsShared(t *testing.T) {
+	for token, want := range map[string]string{mailAskToken: `"cached_tokens":0`, askToken: `"cached_tokens":60`} {
+		srv := testServer(t, (&asker{answer: chatAnswer()}).backend(), func(o *Options) { o.Upstream = (&passed{}).upstream() })
+		if _, body := send(t, srv, chatPath, `{"model":"mail",`+oneTurn+`}`, "Authorization: Bearer "+token); !strings.Contains(body, want) {
+			t.Errorf("%s: no %s in %s", token, want, body)
+		}
+	}
+}
+
 // A stream says in its header whether a stored answer is served.
 func TestAnswerHeader(t *testing.T) {
 	for how, stages := range map[string][]string{"served": {"match_question"}, "computed": {"match_question", "match_tensors"}} {

@@ -203,22 +203,25 @@ func (a *answering) event(data []byte) (complete bool, err error) {
 	if c.Timings != nil {
 		a.timings = c.Timings
 	}
-	for _, choice := range c.Choices {
-		d := choice.Delta
-		a.thought = a.thought || hasText(d.Reasoning) || hasText(d.Thinking)
-		if d.Content != nil && *d.Content != "" && a.finish == "" {
-			if err := a.text(*d.Content); err != nil {
-				return false, err
-			}
-		}
-		if choice.Finish != nil && a.finish == "" {
-			if err := a.ends(*choice.Finish); err != nil {
-				return false, err
-			}
-		}
-		break
+	if len(c.Choices) > 0 {
+		err = a.choice(c.Choices[0])
 	}
-	return a.finish != "", nil
+	return a.finish != "", err
+}
+
+// choice takes the next piece of the answer, and why it ends.
+func (a *answering) choice(c choice) error {
+	d := c.Delta
+	a.thought = a.thought || hasText(d.Reasoning) || hasText(d.Thinking)
+	if d.Content != nil && *d.Content != "" && a.finish == "" {
+		if err := a.text(*d.Content); err != nil {
+			return err
+		}
+	}
+	if c.Finish != nil && a.finish == "" {
+		return a.ends(*c.Finish)
+	}
+	return nil
 }
 
 // text takes a piece of the answer.

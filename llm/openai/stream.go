@@ -69,17 +69,19 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 
 // chunk is one event of a streamed answer, with what servers add to OpenAI's format.
 type chunk struct {
-	Choices []struct {
-		Delta struct {
-			Content   *string         `json:"content"`
-			Reasoning json.RawMessage `json:"reasoning_content"` // llama-server, SGLang, vLLM
-			Thinking  json.RawMessage `json:"reasoning"`         // newer vLLM, Ollama
-		} `json:"delta"`
-		Finish *string `json:"finish_reason"`
-	} `json:"choices"`
+	Choices []choice        `json:"choices"`
 	Usage   *usage          `json:"usage"`
 	Timings *timings        `json:"timings"` // llama-server
 	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Delta struct {
+		Content   *string         `json:"content"`
+		Reasoning json.RawMessage `json:"reasoning_content"` // llama-server, SGLang, vLLM
+		Thinking  json.RawMessage `json:"reasoning"`         // newer vLLM, Ollama
+	} `json:"delta"`
+	Finish *string `json:"finish_reason"`
 }
 
 // usage counts tokens in OpenAI's format.
