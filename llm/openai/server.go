@@ -156,6 +156,14 @@ func names(list []listed) string {
 	return strings.Join(all, ", ")
 }
 
+// name is the model's name for people: a llama-server may name it by its path.
+func (s *server) name() string {
+	if s.kind == llamaServer {
+		return strings.TrimSuffix(filepath.Base(s.model), ".gguf")
+	}
+	return s.model
+}
+
 // info describes the model.
 func (s *server) info(set int) percached.ModelInfo {
 	context := s.context
@@ -166,11 +174,11 @@ func (s *server) info(set int) percached.ModelInfo {
 		context = set
 	}
 	sum := sha256.New()
-	for _, v := range slices.Concat([]string{"openai", s.model}, s.identity) {
+	for _, v := range slices.Concat([]string{"openai", s.name()}, s.identity) {
 		sum.Write(append([]byte(v), 0))
 	}
 	info := percached.ModelInfo{
-		Name: s.model, Architecture: "server", Parameters: s.parameters, WeightBytes: s.bytes, Vocabulary: vocabulary, TrainContext: s.train,
+		Name: s.name(), Architecture: "server", Parameters: s.parameters, WeightBytes: s.bytes, Vocabulary: vocabulary, TrainContext: s.train,
 		Context: max(context-reserve, 1), Split: 512, Fingerprint: hex.EncodeToString(sum.Sum(nil)), Chat: format, Server: s.kind,
 		NoSlices:   "tensors stay on the server",
 		NoParallel: "the server computes a prompt as one sequence",
