@@ -37,13 +37,28 @@ type ModelInfo struct {
 	NoParallel string
 	// NoDrafts is why drafts are not checked; empty if they are.
 	NoDrafts string
-	Chat     ChatFormat
+	// NoTokens is why Tokenize estimates; empty if it returns the model's tokens. Usage then
+	// counts what the model counted.
+	NoTokens string
+	// NoLogits is why there are no scores; empty if there are.
+	NoLogits string
+	// NoGrammar is why answers cannot be held to a grammar; empty if they can.
+	NoGrammar string
+	// Server is the kind of server that computes; empty: this process does.
+	Server string
+	// PrefixCache says that the server keeps the beginnings of prompts, so that a prompt is
+	// computed from where it differs from those before. Usage.Reused counts what it kept, and
+	// Prefill has it keep a prompt.
+	PrefixCache bool
+	Chat        ChatFormat
 }
 
 // Large says that the model follows prompts that ask for more than an answer: lists of
 // questions, summaries. Of the smaller ones measured, none did (docs/prediction.md,
-// docs/conversations.md).
-func (m *ModelInfo) Large() bool { return m.Parameters >= 1e9 }
+// docs/conversations.md). A server's model of unknown size counts as large.
+func (m *ModelInfo) Large() bool {
+	return m.Parameters >= 1e9 || m.Parameters == 0 && m.Server != ""
+}
 
 // EmbedderInfo describes an embedder.
 type EmbedderInfo struct {
@@ -69,6 +84,8 @@ type ChatFormat struct {
 	Answer   string // between the question and the answer
 	Lone     string // before a question without instructions
 	Tools    bool   // the template knows tools, so the model was trained to call them
+	// NoOpening says that a reply cannot be begun for the model: nothing may follow Answer.
+	NoOpening bool
 	// Stop are texts with which a model without turns would continue by itself: an answer
 	// ends before them.
 	Stop []string

@@ -100,17 +100,34 @@ type token struct {
 	Text string `json:"text"`
 }
 
+// computingStage ends before the language model begins.
+const computingStage = "match_tensors"
+
 // answer asks the backend and limits it to AskTimeout.
 func (s *Server) answer(ctx context.Context, q AskRequest, l Listener) (Answer, error) {
 	grant, x := grantOf(ctx), exchangeOf(ctx)
 	x.space = q.Space
+	l = grant.redactListener(l)
+	if report := l.Stage; l.Computing != nil {
+		l.Stage = func(st Stage) {
+			if st.Name == computingStage {
+				l.Computing()
+			}
+			if report != nil {
+				report(st)
+			}
+		}
+	}
 	began := s.Now()
-	a, err := inTime(ctx, s, "question", func(ctx context.Context) (Answer, error) { return s.backend.Ask(ctx, q, grant.redactListener(l)) })
+	a, err := inTime(ctx, s, "question", func(ctx context.Context) (Answer, error) { return s.backend.Ask(ctx, q, l) })
 	if s.Observer.Asked != nil {
 		s.Observer.Asked(x.asked(began, s.Now(), a, err))
 	}
 	if err != nil {
 		return a, err
+	}
+	if grant.isScoped() && s.Upstream != nil { // the server's prefix cache is shared by all spaces
+		a.Tokens.Reused, a.Tokens.Computed = 0, a.Tokens.Prompt
 	}
 	x.answer = &a
 	return grant.redactAnswer(a), nil
@@ -188,9 +205,11 @@ type Turn struct {
 // Listener receives parts of an answer as they are ready. Any func may be nil. The funcs are
 // called one at a time, and only until Ask returns.
 type Listener struct {
-	Stage    func(Stage)
-	Token    func(text string)
-	Citation func(Citation)
+	// Computing runs before the first token of an answer that no stored one answers.
+	Computing func()
+	Stage     func(Stage)
+	Token     func(text string)
+	Citation  func(Citation)
 }
 
 // Stage is a stage of the answer that has ended.

@@ -82,7 +82,7 @@ func (s *Server) checkOrigin(w *writer, r *http.Request) error {
 	if slices.ContainsFunc(s.Origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", origins[0])
-		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Location, Retry-After")
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Location, Retry-After, "+answerHeader)
 		return nil
 	}
 	if origin == scheme(r.TLS)+strings.ToLower(r.Host) {
@@ -159,7 +159,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer give()
-	if rt.method == http.MethodGet || rt.method == http.MethodDelete {
+	if rt.method == http.MethodGet || rt.method == http.MethodDelete || rt.method == "*" && r.Method == http.MethodGet {
 		if err := noBody(r); err != nil {
 			return err
 		}

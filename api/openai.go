@@ -11,12 +11,15 @@ import (
 
 // chat answers POST /v1/chat/completions. The model names the space; the last message is the
 // question.
-func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
-	q, err := decode[chatRequest](r, false)
+func (s *Server) chat(w http.ResponseWriter, r *http.Request, text []byte) error {
+	q, err := decodeOpenAI[chatRequest](text)
 	if err != nil {
 		return err
 	}
 	asked, stops, err := q.asked()
+	if err == nil {
+		err = s.notTooLarge(text)
+	}
 	if err != nil {
 		return err
 	}
@@ -33,6 +36,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return asToolError(asked, err)
 	}
+	setAnswerHeader(w, a)
 	return reply(w, http.StatusOK, c.completion(a))
 }
 
@@ -69,9 +73,10 @@ func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, c chatReply)
 		}
 	}
 	begun := false
-	a, _, err := s.answerText(ctx, c.asked, c.stops, func(text string) {
+	a, _, err := s.answerText(ctx, c.asked, c.stops, func(text string, a Answer) {
 		if !begun {
 			begun = true
+			setAnswerHeader(w, a)
 			send(c.role())
 		}
 		if text != "" {
@@ -92,13 +97,15 @@ func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, c chatReply)
 // answerText answers a question and sends the text of the reply in pieces: up to a stop, and
 // with the documents' own text if the answer is not grounded. It sends at least one piece, which
 // may be empty, and returns the whole text. The call of a tool, and a refusal of JSON, are no text.
-func (s *Server) answerText(ctx context.Context, asked AskRequest, stops chatStops, send func(text string)) (Answer, string, error) {
+// With the first piece send gets how the answer comes about.
+func (s *Server) answerText(ctx context.Context, asked AskRequest, stops chatStops, send func(text string, how Answer)) (Answer, string, error) {
 	var sent, come strings.Builder
+	how := Answer{Outcome: "answer_hit"}
 	sendText := func(text string) {
 		sent.WriteString(text)
-		send(text)
+		send(text, how)
 	}
-	a, err := s.answer(ctx, asked, Listener{Token: func(text string) {
+	a, err := s.answer(ctx, asked, Listener{Computing: func() { how.Outcome = "" }, Token: func(text string) {
 		come.WriteString(text)
 		if mayCall(asked, come.String()) {
 			return
@@ -108,6 +115,7 @@ func (s *Server) answerText(ctx context.Context, asked AskRequest, stops chatSto
 	if err != nil {
 		return a, "", err
 	}
+	how = a
 	if callOf(asked, a) != nil || refusalOf(asked, a) != "" {
 		sendText("")
 		return a, "", nil

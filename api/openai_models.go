@@ -138,12 +138,15 @@ func (u *chatFaults) text(at, text string) {
 }
 
 // embeddings answers POST /v1/embeddings.
-func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
-	q, err := decode[embeddingRequest](r, false)
+func (s *Server) embeddings(w http.ResponseWriter, r *http.Request, text []byte) error {
+	q, err := decodeOpenAI[embeddingRequest](text)
 	if err != nil {
 		return err
 	}
 	texts, inBase64, err := q.asked()
+	if err == nil {
+		err = s.notTooLarge(text)
+	}
 	if err != nil {
 		return err
 	}

@@ -212,14 +212,14 @@ func (u *chatFaults) conversation(field string, turns []chatTurn, a *AskRequest)
 		default:
 			u.invalid(at+"/role", "must be system, developer, user, assistant or tool")
 		}
-		text := ""
+		text, known := "", len(u.unsupportedFields)
 		if last || t.Role != "assistant" || string(t.Content) != "null" { // an assistant turn may be empty
 			text = u.content(at+"/content", t.Content)
 		}
 		switch {
 		case last:
 			a.Question.Question = text
-			if strings.TrimSpace(text) == "" && t.Content != nil {
+			if strings.TrimSpace(text) == "" && t.Content != nil && len(u.unsupportedFields) == known {
 				u.invalid(at+"/content", "must be a question")
 			}
 		case strings.TrimSpace(text) == "":

@@ -10,12 +10,15 @@ import (
 )
 
 // responses answers POST /v1/responses, OpenAI's newer interface for the same as a chat.
-func (s *Server) responses(w http.ResponseWriter, r *http.Request) error {
-	q, err := decode[responsesRequest](r, false)
+func (s *Server) responses(w http.ResponseWriter, r *http.Request, text []byte) error {
+	q, err := decodeOpenAI[responsesRequest](text)
 	if err != nil {
 		return err
 	}
 	asked, err := q.asked()
+	if err == nil {
+		err = s.notTooLarge(text)
+	}
 	if err != nil {
 		return err
 	}
@@ -33,6 +36,7 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return asToolError(asked, err)
 	}
+	setAnswerHeader(w, a)
 	return reply(w, http.StatusOK, c.complete(a))
 }
 
@@ -63,9 +67,10 @@ func (s *Server) responsesStream(w http.ResponseWriter, r *http.Request, c respo
 		send(responsesEvent{Type: "response.content_part.added", Output: new(0), Content: new(0), ItemID: item.ID, Part: &part})
 	}
 	begun, opened := false, false
-	a, text, err := s.answerText(ctx, c.asked, nil, func(text string) {
+	a, text, err := s.answerText(ctx, c.asked, nil, func(text string, a Answer) {
 		if !begun {
 			begun = true
+			setAnswerHeader(w, a)
 			begin()
 		}
 		if text == "" {

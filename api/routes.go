@@ -108,9 +108,9 @@ func (s *Server) routes() []route {
 		{"getConfig", "GET", "/v1/config", everywhere(RoleAdmin), handle(200, b.Config)},
 		{"changeConfig", "PATCH", "/v1/config", everywhere(RoleAdmin), handle(200, b.ChangeConfig)},
 
-		{"createChatCompletion", "POST", "/v1/chat/completions", anywhere(RoleAsk), s.chat},
-		{"createResponse", "POST", "/v1/responses", anywhere(RoleAsk), s.responses},
-		{"createEmbedding", "POST", "/v1/embeddings", anywhere(RoleAsk), s.embeddings},
+		{"createChatCompletion", "POST", "/v1/chat/completions", anywhere(RoleAsk), s.orPass(s.chat)},
+		{"createResponse", "POST", "/v1/responses", anywhere(RoleAsk), s.orPass(s.responses)},
+		{"createEmbedding", "POST", "/v1/embeddings", anywhere(RoleAsk), s.orPass(s.embeddings)},
 		{"listModels", "GET", "/v1/models", anywhere(RoleAsk), s.models},
 		{"getModel", "GET", "/v1/models/{model}", anywhere(RoleAsk), s.model},
 	}

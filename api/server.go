@@ -64,7 +64,11 @@ func (s *Server) newRouter() *chi.Mux {
 		}
 		allowed[rt.path] = append(allowed[rt.path], own...)
 	}
-	m.NotFound(func(_ http.ResponseWriter, r *http.Request) {
+	m.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		if s.isPassable(r.URL.Path) {
+			exchangeOf(r.Context()).err = s.passPath(w, r)
+			return
+		}
 		exchangeOf(r.Context()).err = refuse(problemNoOperation, "")
 	})
 	notAllowed := func(w http.ResponseWriter, r *http.Request) {
@@ -118,6 +122,8 @@ type Options struct {
 	Quota func(token string, use QuotaUse, n int64) *QuotaRefusal
 	// Audit keeps the audit log.
 	Audit Audit
+	// Upstream gets what percached does not serve of OpenAI's interface. Nil: it is refused.
+	Upstream *Upstream
 	// Version is percached's version, shown by /healthz.
 	Version string
 

@@ -146,6 +146,8 @@ func (s sampler) backend(t testing.TB, bare bool, err error) (b Backend) {
 		}
 		if err == nil && l.Stage != nil {
 			l.Stage(st)
+		}
+		if err == nil && l.Citation != nil {
 			l.Citation(c)
 		}
 		if err == nil && l.Token != nil {

@@ -171,6 +171,9 @@ type AboutModel struct {
 	ValueType   string     `json:"value_type"`
 	Fingerprint string     `json:"fingerprint"`
 	NoSlices    string     `json:"no_slices,omitempty"` // why tensors are not stored
+	Server      string     `json:"server,omitempty"`    // the kind of server that computes; absent: percached
+	// PrefixCache says that the server keeps the beginnings of prompts.
+	PrefixCache bool `json:"prefix_cache,omitempty"`
 }
 
 // ModelShape is the architecture of the language model.

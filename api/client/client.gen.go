@@ -528,6 +528,12 @@ type AboutModel struct {
 	NoSlices   *string `json:"no_slices,omitempty"`
 	Parameters int64   `json:"parameters"`
 
+	// PrefixCache The server keeps the beginnings of prompts. Answers then have reused tokens.
+	PrefixCache *bool `json:"prefix_cache,omitempty"`
+
+	// Server The kind of server that computes, such as llama-server. Absent: percached computes.
+	Server *string `json:"server,omitempty"`
+
 	// Shape The architecture of the language model.
 	Shape     ModelShape `json:"shape"`
 	Threads   int        `json:"threads"`

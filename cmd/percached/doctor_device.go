@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/daemon"
@@ -28,6 +29,9 @@ func examineDevice(cmd *cobra.Command, open selftest.Opener, s *selftest.Source,
 	f := selftest.Facts{Config: conf.Now(), CPU: llamacpp.CPU(), Sys: os.DirFS("/sys"), Now: time.Now}
 	_, f.Cores = llamacpp.FastCores()
 	chosen := cmd.Flags().Changed("model") || cmd.Flags().Changed("shape") || cmd.Flags().Changed("quant")
+	if f.Config.EngineKind == config.OpenAI && !chosen {
+		return nil, fault.New(fault.Unsupported, "percached: doctor", "a server computes (engine-url), and doctor examines models in this process; pass --model FILE")
+	}
 	if !chosen {
 		s.Model = f.Config.Model
 	}

@@ -88,7 +88,7 @@ func (c *session) status(ctx context.Context, budget, more bool) error {
 		}
 		p.Line("percached %s: %s", about.JSON200.Version, where)
 		if m := about.JSON200.Model; m.Name != "" {
-			p.Line("model      %s (%.1f M parameters, K/V %s, context of %d tokens); embeddings by %s", m.Name, float64(m.Parameters)/1e6, m.KeyType, m.Context, about.JSON200.Embedder.Name)
+			p.Line("model      %s (%s, context of %d tokens); embeddings by %s", m.Name, describeModel(m), m.Context, about.JSON200.Embedder.Name)
 		}
 		printStatus(p, r.JSON200)
 	})
@@ -143,4 +143,15 @@ func bar(n, limit int64) string {
 		full = int(min(width, (n*width+limit-1)/limit))
 	}
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] " + cmdline.Size(n) + " of " + cmdline.Size(limit) + ","
+}
+
+// describeModel says how large a model is, and where it computes.
+func describeModel(m client.AboutModel) string {
+	switch {
+	case m.Server == nil:
+		return fmt.Sprintf("%.1f M parameters, K/V %s", float64(m.Parameters)/1e6, m.KeyType)
+	case m.Parameters == 0:
+		return "on " + *m.Server
+	}
+	return fmt.Sprintf("%.1f M parameters, on %s", float64(m.Parameters)/1e6, *m.Server)
 }

@@ -36,6 +36,8 @@ func printBudget(p *cmdline.Printer, b client.StatusBudget) {
 		p.Line("  room     %s for keys and values: 60 %% of what is left beside these", cmdline.Size(*m.RoomBytes))
 	}
 	switch {
+	case m.WeightBytes == 0 && m.Context > 0:
+		p.Line("context    %d tokens, on the server of engine-url", m.Context)
 	case m.WeightBytes == 0:
 		p.Line("context    unknown: there is no language model")
 	case m.Context == 0:

@@ -94,13 +94,14 @@ func (a *Asker) borrow(req qkvtree.Request) (stored []*percached.Slice, release 
 func (a *Asker) generate(ctx context.Context, r request, plan promptPlan, lent lentSlices, drafts []percached.Draft, p *progress) (Answer, madeSlices, error) {
 	defer lent.release()
 	if plan.empty() { // a model would make something up
+		p.stageEnded("match_tensors", &p.times.MatchTensors)
 		text := strings.TrimSpace(refusal)
 		if r.Grammar == "" { // else it is no text of the grammar, and not sent as one
 			p.piece(text)
 		}
 		return Answer{Text: text, Refused: true, Outcome: Miss}, madeSlices{}, nil
 	}
-	if r.prefills() && lent.slices == nil {
+	if r.prefills() && lent.slices == nil && !a.Engine.Info().PrefixCache {
 		return Answer{}, madeSlices{}, nil // nothing of it could be stored
 	}
 	stored := lent.slices

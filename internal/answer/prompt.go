@@ -260,7 +260,7 @@ func (s Settings) promptSegments(chat percached.ChatFormat, chunks []string, q *
 	case s.Task == "":
 	case chat.Plain():
 		chat.Question = "\n\n"
-	default:
+	case !chat.NoOpening:
 		chat.Answer += "Answer:"
 	}
 	if task != "" {

@@ -309,3 +309,47 @@ func TestChangedAnswer(t *testing.T) {
 		t.Error("still changed")
 	}
 }
+
+// keeping is an engine whose server keeps the beginnings of prompts, and no slices.
+type keeping struct {
+	*llmtest.Fake
+	prefilled []percached.Prompt
+}
+
+func (k *keeping) Info() percached.ModelInfo {
+	i := k.Fake.Info()
+	i.PrefixCache = true
+	return i
+}
+
+func (k *keeping) Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error) {
+	k.prefilled = append(k.prefilled, p)
+	return k.Fake.Prefill(ctx, p)
+}
+
+// Idle work that only prefills has the server keep all that stands before the question. Without
+// such a server it computes nothing.
+func TestPrefillWarmsServer(t *testing.T) {
+	for _, keeps := range []bool{true, false} {
+		o := llmtest.DefaultOptions()
+		o.NoSlices = "they stay on the server"
+		engine := &keeping{Fake: llmtest.NewFake(o)}
+		w := newWorld(t, answer.Default(), o, func(p *answer.Parts) {
+			if p.Engine = engine; !keeps {
+				p.Engine = engine.Fake
+			}
+		})
+		w.docs.put(budget)
+		got, err := w.Work(context.Background(), answer.Work{Space: "s", Question: heron.Text, Prefill: true, Origin: "predicted"})
+		if err != nil || (got.Tokens.Computed > 0) != keeps || (len(engine.prefilled) == 1) != keeps {
+			t.Fatalf("a server that keeps prompts: %v; %+v, %d prefilled, %v", keeps, got.Tokens, len(engine.prefilled), err)
+		}
+		if keeps {
+			segments := engine.prefilled[0].Segments
+			if last := segments[len(segments)-1]; len(segments) != 2 || last.Kind != percached.KindChunk || engine.prefilled[0].Priority != percached.Background {
+				t.Errorf("prefilled: %+v", engine.prefilled[0])
+			}
+		}
+		_ = engine.Close()
+	}
+}

@@ -20,7 +20,12 @@ type Config struct {
 	Create        bool // make the data folder if there is none
 	Data          string
 	KeyFile       string // contains the passphrase of an encrypted data folder
-	Model         string // empty: the built-in one
+	EngineKind    string // LlamaCpp or OpenAI
+	EngineURL     string // of the server, for OpenAI
+	EngineKeyFile string // contains the server's key
+	PlainEngine   bool   // plain HTTP to a server on another machine
+	EmbedURL      string // of a server that embeds; empty: this process does
+	Model         string // empty: the built-in one, or the only one of the server
 	EmbedModel    string // empty: the built-in one
 	QueryPrefix   *string
 	DocPrefix     *string // like QueryPrefix: nil takes the prefix of the embedding model's family
@@ -51,6 +56,15 @@ type Config struct {
 	Idle          Idle
 	Serving       Serving
 }
+
+// The engines.
+const (
+	LlamaCpp = "llamacpp"
+	OpenAI   = "openai"
+)
+
+// BuiltIn says that the language model is the built-in one.
+func (c *Config) BuiltIn() bool { return c.EngineKind != OpenAI && c.Model == "" }
 
 // KeySource is where the passphrase of an encrypted data folder comes from.
 func (c Config) KeySource() encryption.Source { return encryption.Source{File: c.KeyFile} }
@@ -121,7 +135,7 @@ const Auto = math.MinInt32
 // stores no tensors.
 func Default() Config {
 	return Config{
-		KV: "f16", Threads: runtime.GOMAXPROCS(0), GPULayers: -1, Context: Auto, EmbedContext: 2048, TensorLimit: math.MaxInt64,
+		EngineKind: LlamaCpp, KV: "f16", Threads: runtime.GOMAXPROCS(0), GPULayers: -1, Context: Auto, EmbedContext: 2048, TensorLimit: math.MaxInt64,
 		BankLimit: 100 << 20, History: 1000, ChunkWords: 100, Fusion: "weighted", Order: "relevance", K: 3, Threshold: -1, Guard: true,
 		MaxWrong: 0.01, MaxChanged: 0.02, MaxTokens: 256, Memory: true, MaxWaiting: 64, Restarts: 3, RestartPeriod: 10 * time.Minute,
 		Idle: Idle{
@@ -158,6 +172,11 @@ func (c Config) Validate() error {
 		}
 	}
 	bad(c.Data == "", "data", "the path is empty, and there is no home folder to take its place")
+	bad(c.EngineKind != LlamaCpp && c.EngineKind != OpenAI, "engine", "%q is neither %s nor %s", c.EngineKind, LlamaCpp, OpenAI)
+	bad(c.EngineKind == OpenAI && c.EngineURL == "", "engine-url", "set the address of the server, such as http://127.0.0.1:8080")
+	bad(c.EngineKind != OpenAI && c.EngineURL != "", "engine-url", "it is used by engine = %s alone: set engine, or leave engine-url out", OpenAI)
+	bad(c.EngineKind != OpenAI && c.EmbedURL == "" && c.EngineKeyFile != "", "engine-key-file", "there is no server that the key is for: set engine-url or embed-url, or leave engine-key-file out")
+	bad(c.EngineKind == OpenAI && c.Placement == percached.Parallel.String(), "placement", "a server computes a prompt as one sequence: leave placement empty")
 	bad(c.TensorLimit < 0 && c.TensorLimit != Auto, "tensor-limit", "%d is negative", c.TensorLimit)
 	bad(c.BankLimit < 1, "bank-limit", "%d is not positive", c.BankLimit)
 	bad(c.Threshold > 1, "threshold", "%v is above 1", c.Threshold)

@@ -27,8 +27,22 @@ type Group struct {
 func Groups() []Group {
 	return []Group{
 		{"Models", []Key{
-			{Name: "model", Flag: true, About: "GGUF file of the language model (default: the built-in model)", Of: func(c *Config) Value { return text(&c.Model) }},
-			{Name: "embed-model", Flag: true, About: "GGUF file of the embedding model (default: the built-in model)", Of: func(c *Config) Value { return text(&c.EmbedModel) }},
+			{
+				Name: "engine", Flag: true, About: "What computes: llamacpp, in this process; or openai, an OpenAI-compatible server at engine-url",
+				Of: func(c *Config) Value { return text(&c.EngineKind) },
+			},
+			{Name: "engine-url", Flag: true, About: "Address of the server, such as http://127.0.0.1:8080. percached sends it questions and documents, and connects to no other address", Of: func(c *Config) Value { return text(&c.EngineURL) }},
+			{Name: "engine-key-file", Flag: true, About: "File whose first line is the server's key", Of: func(c *Config) Value { return text(&c.EngineKeyFile) }},
+			{
+				Name: "insecure-engine", About: "Send questions, documents and the key without TLS to a server on another machine",
+				Of: func(c *Config) Value { return boolean(&c.PlainEngine) },
+			},
+			{
+				Name: "embed-url", Flag: true, About: "Address of an OpenAI-compatible server that embeds with embed-model; empty: percached embeds. The key of engine-key-file is sent there only if it is the address of engine-url, or if there is no engine-url",
+				Of: func(c *Config) Value { return text(&c.EmbedURL) },
+			},
+			{Name: "model", Flag: true, About: "GGUF file of the language model, or its name on the server of engine-url (default: the built-in model, or the server's only one)", Of: func(c *Config) Value { return text(&c.Model) }},
+			{Name: "embed-model", Flag: true, About: "GGUF file of the embedding model, or its name on the server of embed-url (default: the built-in model, or the server's only one)", Of: func(c *Config) Value { return text(&c.EmbedModel) }},
 			{
 				Name: "embed-query-prefix", About: `Text before each question that is embedded; auto takes the prefix of the model's family. Quote it to keep a space at the end; \n is a new line`,
 				Of: func(c *Config) Value { return prefix(&c.QueryPrefix) },

@@ -159,6 +159,7 @@ func (d *daemon) options() api.Options {
 	}
 	o.Audit, o.Quota = d.auditOptions(), d.takeQuota
 	o.Logger, o.Observer.Request, o.Observer.Working = d.log, d.metrics.Request, d.connections.beginRequest
+	o.Upstream = d.upstream()
 	if !d.daemon { // a command needs no limits against strangers
 		o.MaxUpload, o.WriteTimeout, o.SendTimeout, o.AskTimeout = math.MaxInt64, endless, endless, endless
 	}
@@ -188,7 +189,7 @@ func (d *daemon) about() api.About {
 		Version: version.String(), Started: d.started.UTC(),
 		Model: api.AboutModel{
 			Name: m.Name, Parameters: m.Parameters, Context: m.Context, Threads: m.Threads, KeyType: m.KeyType, ValueType: m.ValueType,
-			Fingerprint: m.Fingerprint, NoSlices: m.NoSlices,
+			Fingerprint: m.Fingerprint, NoSlices: m.NoSlices, Server: m.Server, PrefixCache: m.PrefixCache,
 			Shape: api.ModelShape{
 				Layers: m.Layers, Width: m.Width, Heads: m.Heads, HeadsKV: m.HeadsKV, HeadSize: m.HeadSize,
 				FeedForward: m.FeedForward, Vocabulary: m.Vocabulary, BytesPerToken: m.BytesPerToken,

@@ -30,7 +30,14 @@ const (
 // checkModels checks that the configured models are model files, before the daemon prints
 // its address.
 func (d *daemon) checkModels() error {
-	for _, name := range []string{d.config.Model, d.config.EmbedModel} {
+	var files []string
+	if d.config.EngineKind != config.OpenAI {
+		files = append(files, d.config.Model)
+	}
+	if d.config.EmbedURL == "" {
+		files = append(files, d.config.EmbedModel)
+	}
+	for _, name := range files {
 		path, err := node.ModelFile(d.home.Path("models"), name)
 		if err == nil {
 			_, err = node.Architecture(path)

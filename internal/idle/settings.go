@@ -76,6 +76,8 @@ type rules struct {
 	Config
 	answer.Settings
 	mark string // of the entries made under them
+	// warms says that a server keeps the prompts that idle work prefills.
+	warms bool
 }
 
 func (w *Worker) rules(space string) (rules, error) {
@@ -89,7 +91,8 @@ func (w *Worker) rules(space string) (rules, error) {
 	}
 	r.Settings, err = w.Asker.Settings(space)
 	r.mark = w.Asker.Mark(r.Settings)
-	r.Tensors = r.Tensors && w.Engine.Info().NoSlices == ""
+	info := w.Engine.Info()
+	r.Tensors, r.warms = r.Tensors && info.NoSlices == "", info.PrefixCache
 	return r, err
 }
 
@@ -104,6 +107,6 @@ func (r rules) decodes() bool { return r.Bank && r.Policy.Decodes(r.Threshold, r
 
 // predicts reports whether questions are predicted and anything about them is kept.
 func (r rules) predicts() bool {
-	answers, tensors := r.Bank && !r.prefills(), r.Tensors && r.Prediction == percached.PredictBoth
+	answers, tensors := r.Bank && !r.prefills(), (r.Tensors || r.warms) && r.Prediction == percached.PredictBoth
 	return r.Prediction != percached.PredictNothing && (answers || tensors)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/pull"
 	"github.com/percached/percached/internal/supervise"
 	"github.com/percached/percached/llm"
@@ -22,6 +23,9 @@ import (
 
 // openEmbedder opens the configured embedding model: a table of word vectors or a network.
 func (n *Node) openEmbedder(ctx context.Context, c Options) (err error) {
+	if c.EmbedURL != "" {
+		return n.openRemoteEmbedder(ctx, c)
+	}
 	if c.EmbedModel, err = ModelFile(n.Home.Path("models"), c.EmbedModel); err != nil {
 		return err
 	}
@@ -58,6 +62,9 @@ func Architecture(path string) (string, error) {
 
 // openEngine opens the language model under a supervisor that reopens it when it fails.
 func (n *Node) openEngine(ctx context.Context, c Options, log *slog.Logger, stderr io.Writer) (err error) {
+	if c.EngineKind == config.OpenAI {
+		return n.openRemoteEngine(ctx, c)
+	}
 	if c.Model, err = ModelFile(n.Home.Path("models"), c.Model); err != nil {
 		return err
 	}

@@ -285,8 +285,8 @@ func (n *Node) wireIdle(c Options, log *slog.Logger) error {
 	p.Asked = idle.Asked(n.History)
 	if n.Engine != nil {
 		p.Engine = n.Engine
-		if info := n.Engine.Info(); c.Model != "" { // the built-in model was trained on the prompts
-			p.FollowsPrompts, p.PromptWords = info.Large(), max(p.PromptWords, min(info.Context, budget.UsualContext)/16)
+		if info := n.Engine.Info(); !c.BuiltIn() { // the built-in model was trained on the prompts
+			p.FollowsPrompts, p.PromptWords = info.Large() || info.Chat.NoOpening, max(p.PromptWords, min(info.Context, budget.UsualContext)/16)
 		}
 	}
 	p.Check = &idle.Check{

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/percached/percached"
@@ -9,6 +10,7 @@ import (
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/llm/openai"
 	"github.com/percached/percached/models"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
@@ -25,7 +27,18 @@ type Options struct {
 func Default() Options { return Options{Config: config.Default()} }
 
 // CheckConfig reports what the layers find wrong with a configuration.
-func CheckConfig(c config.Config) error { return IdleConfig(c).Validate() }
+func CheckConfig(c config.Config) error {
+	errs := []error{IdleConfig(c).Validate()}
+	for key, address := range map[string]string{"engine-url": c.EngineURL, "embed-url": c.EmbedURL} {
+		if address == "" {
+			continue
+		}
+		if err := openai.CheckURL(address, c.PlainEngine); err != nil {
+			errs = append(errs, &config.KeyError{Key: key, Err: err})
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // IdleConfig returns the rules of idle work without the cut-off, which depends on the model.
 func IdleConfig(c config.Config) idle.Config {
@@ -48,7 +61,10 @@ func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 	set := answer.Default()
 	set.K, set.Order, set.Guard, set.MaxWrong, set.MaxTokens, set.Memory, set.Trajectories = c.K, percached.Order(c.Order), c.Guard, c.MaxWrong, c.MaxTokens, c.Memory, c.Trajectories
 	set.Retrieval = c.Fusion
-	if c.Model != "" { // the built-in model knows its own prompts
+	if c.EngineKind == config.OpenAI { // its prefix cache hits most if equal chunks stand in one order
+		set.Order = percached.Canonical
+	}
+	if !c.BuiltIn() { // the built-in model knows its own prompts
 		set.Task = answer.DefaultTask
 	}
 	if n.Engine != nil { // half of the context is for documents and question
@@ -72,7 +88,7 @@ func (n *Node) Settings(c config.Config) (answer.Settings, error) {
 			return set, err
 		}
 		set.Placement, set.Fixed = p, true
-	case c.Model == "":
+	case c.BuiltIn():
 		set.Placement, set.Fixed = models.NanoPlacement, true
 	case n.Engine != nil:
 		set.Placement, _ = models.Placement(n.Engine.Info())

@@ -13,6 +13,7 @@ import (
 	"github.com/percached/percached/llm/gguf"
 	"github.com/percached/percached/llm/jinja"
 	"github.com/percached/percached/llm/llmtest"
+	"github.com/percached/percached/llm/reply"
 	builtin "github.com/percached/percached/models"
 )
 
@@ -74,7 +75,7 @@ func TestOwnFormats(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := chatFormat(t.Context(), c.template, c.ends, apart(t))
-			got.Answer = withoutThought(got.Answer, thoughtMarks(c.template, nil))
+			got.Answer = reply.WithoutThought(got.Answer, reply.MarksOf(c.template, nil))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("frame (-want +got):\n%s", diff)
 			}

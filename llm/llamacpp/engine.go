@@ -18,6 +18,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/gguf"
+	"github.com/percached/percached/llm/reply"
 )
 
 // Engine runs prompts through a language model with llama.cpp. See llm.Engine.
@@ -31,7 +32,7 @@ type Engine struct {
 	forget    atomic.Bool  // typed texts
 	typed     atomic.Int64 // bytes of typing
 	typingEnd *time.Timer  // closes the context for typing
-	marks     []mark       // of thoughts
+	marks     []reply.Mark // of thoughts
 	tempo     tempo        // of answers
 	worker    *worker
 	params    C.struct_llama_context_params
@@ -148,10 +149,10 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 		GPULayers: m.gpuLayers(), Window: int(C.llama_model_n_swa(m.c)), NoSlices: m.noSlices(), NoParallel: m.noParallel(),
 	}
 	template, tokenizer := C.GoString(C.llama_model_chat_template(m.c, nil)), m.file.Tokenizer()
-	e.marks = thoughtMarks(template, tokenizer.Tokens)
+	e.marks = reply.MarksOf(template, tokenizer.Tokens)
 	e.info.Chat = chatFormat(ctx, template, newEndTokens(tokenizer, m.vocab.begin >= 0), c.Render)
 	e.info.Chat.Tools = !e.info.Chat.Plain() && strings.Contains(template, "tools")
-	e.info.Chat.Answer = withoutThought(e.info.Chat.Answer, e.marks)
+	e.info.Chat.Answer = reply.WithoutThought(e.info.Chat.Answer, e.marks)
 	if err := e.learn(cmp.Or(c.piece, pieceBytes)); err != nil {
 		return err
 	}

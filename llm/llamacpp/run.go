@@ -8,6 +8,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/grammar"
+	"github.com/percached/percached/llm/reply"
 )
 
 // Generate answers a prompt. The engine waits for emit, which must be quick.
@@ -74,7 +75,7 @@ func (e *Engine) do(ctx context.Context, p percached.Prompt, answering bool, emi
 type run struct {
 	cache       *cache
 	vocab       *vocabulary
-	marks       []mark
+	marks       []reply.Mark
 	fingerprint string
 	plan        *plan
 	answering   bool
@@ -216,11 +217,8 @@ func (r *run) restore(s *step, sl *percached.Slice) error {
 // answer chooses tokens until the answer ends.
 func (r *run) answer(ctx context.Context) (err error) {
 	p := r.plan.prompt
-	out := &stream{emit: r.emit, stop: p.Stop, cut: thoughtCutter{marks: r.marks}}
-	if p.EndLoops {
-		out.loop = &loopWatch{}
-	}
-	defer func() { r.result.Text = out.text.String() }()
+	out := reply.New(r.emit, p.Stop, p.EndLoops, r.marks)
+	defer func() { r.result.Text = out.Text() }()
 	draw := r.chooser(ctx, p.Sampling)
 	last := r.plan.steps[len(r.plan.steps)-1]
 	pos := last.start + len(last.tokens)
@@ -231,7 +229,7 @@ func (r *run) answer(ctx context.Context) (err error) {
 	defer func() { r.result.Drafts = ahead.uses() }()
 	for {
 		if r.grammar != nil && r.grammar.MustEnd() {
-			r.result.Finish, err = out.end(percached.FinishEnd)
+			r.result.Finish, err = out.End(percached.FinishEnd)
 			return err
 		}
 		token, known := ahead.next()
@@ -246,12 +244,12 @@ func (r *run) answer(ctx context.Context) (err error) {
 			defer func() { r.result.Times.Decode = time.Since(begin) }()
 		}
 		if r.vocab.ends(token) {
-			r.result.Finish, err = out.end(percached.FinishEnd)
+			r.result.Finish, err = out.End(percached.FinishEnd)
 			r.result.Verified = ahead.verified()
 			return err
 		}
 		r.result.Usage.Generated++
-		ended, err := out.write(r.vocab.written(token))
+		ended, err := out.Write(r.vocab.written(token))
 		if err != nil {
 			return err
 		}
@@ -260,7 +258,7 @@ func (r *run) answer(ctx context.Context) (err error) {
 			return nil
 		}
 		if r.result.Usage.Generated == p.MaxTokens {
-			r.result.Finish, err = out.end(percached.FinishLength)
+			r.result.Finish, err = out.End(percached.FinishLength)
 			return err
 		}
 		if ctx.Err() != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/llm"
+	"github.com/percached/percached/llm/reply"
 )
 
 // A typingRun takes one text through the context for typing, in one turn or several.
@@ -45,7 +46,7 @@ type option struct {
 	strip  int   // bytes of its first token that are typed already
 	next   int32 // token that is not computed yet
 	tokens []int32
-	out    *stream
+	out    *reply.Writer
 	log    float64
 	done   bool
 }
@@ -150,7 +151,7 @@ func (r *typingRun) options(k *typedText) []option {
 	for i := range all {
 		all[i].log -= math.Log(mass)
 		if i == 0 {
-			all[i].out.emit = r.emit
+			all[i].out.Emit = r.emit
 		}
 	}
 	return all
@@ -170,14 +171,14 @@ func (r *typingRun) addOption(all []option, o option) []option {
 	if r.vocab.ends(o.first.token) || len(piece) <= o.strip || piece[o.strip] == '\n' {
 		return all
 	}
-	o.next, o.out = o.first.token, &stream{stop: []string{"\n", r.after()}}
+	o.next, o.out = o.first.token, reply.New(nil, []string{"\n", r.after()}, false, nil)
 	return append(all, o)
 }
 
 // after is the text behind the cursor that ends a candidate.
 func (r *typingRun) after() string {
 	line, _, _ := strings.Cut(r.After, "\n")
-	line = line[:wholeRunes([]byte(line[:min(len(line), mostAfter)]))]
+	line = line[:reply.WholeRunes([]byte(line[:min(len(line), mostAfter)]))]
 	if len(strings.TrimSpace(line)) < leastAfter {
 		return ""
 	}
@@ -238,7 +239,7 @@ func (r *typingRun) say(o *option, step int) error {
 	if step == 1 {
 		piece = piece[o.strip:]
 	}
-	ended, err := o.out.write(piece, false)
+	ended, err := o.out.Write(piece, false)
 	o.done = ended != "" || step == r.MaxTokens || r.waits()
 	return err
 }
@@ -263,13 +264,13 @@ func (r *typingRun) end(options []option) error {
 	all := r.typed.Candidates
 	for i := range options {
 		o := &options[i]
-		rest := string(o.out.pending[:wholeRunes(o.out.pending)])
+		rest := o.out.Pending()
 		if len(rest) < leastAfter || !strings.HasPrefix(r.after(), rest) {
-			if err := o.out.send(rest); err != nil {
+			if err := o.out.Send(rest); err != nil {
 				return err
 			}
 		}
-		all[i].Text, all[i].Log = o.out.text.String(), o.log
+		all[i].Text, all[i].Log = o.out.Text(), o.log
 	}
 	r.typed.Candidates = slices.DeleteFunc(all, func(c percached.Candidate) bool { return strings.TrimSpace(c.Text) == "" })
 	return nil

@@ -360,3 +360,22 @@ func TestEmbeddingFrameOfLanguageModels(t *testing.T) {
 		}
 	}
 }
+
+// User-defined tokens of a hostile vocabulary need not be whole UTF-8.
+func TestCutKeepsText(t *testing.T) {
+	v := &vocabulary{defined: map[byte][]string{'<': {"<|note|>", "<|"}, '\xe2': {"\u2000x"}}}
+	for _, text := range []string{"", "a<|note|>b", "<|<|note|>", "\u2000x\u2000x<|", "<", "plain"} {
+		if got := strings.Join(v.cut(text), ""); got != text {
+			t.Errorf("%q was cut into %q", text, v.cut(text))
+		}
+		for _, part := range v.cut(text) {
+			for _, ds := range v.defined {
+				for _, d := range ds {
+					if strings.Contains(part, d) {
+						t.Errorf("%q still holds %q", part, d)
+					}
+				}
+			}
+		}
+	}
+}

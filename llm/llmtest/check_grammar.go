@@ -27,6 +27,10 @@ var grammars = []string{
 // The answer is a text of the grammar, greedy and sampled. Cut by MaxTokens, it is the
 // beginning of one. A grammar changes nothing for the answers behind it.
 func checkObeyed(p *probe) {
+	if p.info.NoGrammar != "" {
+		p.unsupported()
+		return
+	}
 	pr := p.talkative()
 	free := p.generate(pr)
 	for i, text := range grammars {
@@ -54,8 +58,20 @@ func checkObeyed(p *probe) {
 	p.same("behind a grammar", free.Result, p.generate(pr).Result)
 }
 
+// unsupported holds that an engine that cannot hold answers to a grammar says so.
+func (p *probe) unsupported() {
+	pr := p.talkative()
+	pr.Grammar = grammars[0]
+	if _, err := p.e.Generate(p.context(), pr, nil); fault.KindOf(err) != fault.Unsupported {
+		p.fatalf("a grammar: %v, want unsupported", err)
+	}
+}
+
 // A wrong grammar is Invalid, and does no harm.
 func checkGrammarRefused(p *probe) {
+	if p.info.NoGrammar != "" {
+		return
+	}
 	pr := p.talkative()
 	free := p.generate(pr)
 	for _, text := range []string{

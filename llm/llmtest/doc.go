@@ -16,6 +16,8 @@
 //   - The begin token, if the model wants one, is the first token of the first
 //     segment, of an empty one too, and stands nowhere else.
 //   - Control tokens come from Special text alone.
+//   - An engine whose Info has NoTokens estimates them, by the same rules; its Usage
+//     counts what the model counted.
 //   - Segment.Tokens, when not nil, are taken as they are (Tokenize gives them
 //     back), but each must be in the vocabulary. No begin token is added.
 //
@@ -85,12 +87,13 @@
 //     the context was cancelled meanwhile, the run ends there with that error; so
 //     it does before the next token with ErrPreempted. Nothing more is emitted. All
 //     that was asked to be captured is in the result: the prompt was computed.
-//   - Logits are there exactly if asked for. For Prefill they are those of Generate
+//   - Logits are there exactly if asked for, and never with NoLogits. For Prefill they are those of Generate
 //     if it ends in a Question that is computed; else it is left open.
 //   - Temperature 0 is greedy; so is TopK 1, and a TopP that leaves one token. One
 //     seed gives one answer.
 //   - With a Grammar the answer is a text of it, or the beginning of one if MaxTokens
-//     ends it. It ends as soon as nothing may follow. A wrong grammar is an invalid prompt.
+//     ends it. It ends as soon as nothing may follow. A wrong grammar is an invalid prompt. An
+//     engine whose Info has NoGrammar says Unsupported.
 //
 // # The line
 //

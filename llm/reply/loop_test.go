@@ -1,4 +1,4 @@
-package llamacpp
+package reply
 
 import (
 	"strings"
@@ -21,17 +21,17 @@ func TestLoop(t *testing.T) {
 	} {
 		for _, cut := range []int{1, 3, 7} {
 			var emitted strings.Builder
-			s := &stream{emit: func(s string) error { emitted.WriteString(s); return nil }, loop: &loopWatch{}}
+			s := New(func(s string) error { emitted.WriteString(s); return nil }, nil, true, nil)
 			var ended percached.Finish
 			for rest := tc.text; rest != "" && ended == ""; {
 				n := min(cut, len(rest))
 				var err error
-				if ended, err = s.write([]byte(rest[:n]), false); err != nil {
+				if ended, err = s.Write([]byte(rest[:n]), false); err != nil {
 					t.Fatal(err)
 				}
 				rest = rest[n:]
 			}
-			got := s.text.String()
+			got := s.Text()
 			if ended != percached.FinishLoop || got != emitted.String() || !strings.HasPrefix(tc.text, got) || len(got) > 130 || tc.want != "" && got != tc.want {
 				t.Errorf("%s, %d bytes a token: %q, %q ended %q", tc.name, cut, got, emitted.String(), ended)
 			}
@@ -49,14 +49,14 @@ func TestNoLoop(t *testing.T) {
 		"He said: no, no, no, no, no.",
 		"",
 	} {
-		s := &stream{loop: &loopWatch{}}
+		s := New(nil, nil, true, nil)
 		for i := range len(text) {
-			if ended, err := s.write([]byte{text[i]}, false); ended != "" || err != nil {
+			if ended, err := s.Write([]byte{text[i]}, false); ended != "" || err != nil {
 				t.Fatalf("%q ended %q, %v", text[:i+1], ended, err)
 			}
 		}
-		if err := s.flush(); err != nil || s.text.String() != text {
-			t.Errorf("%q became %q, %v", text, s.text.String(), err)
+		if err := s.flush(); err != nil || s.Text() != text {
+			t.Errorf("%q became %q, %v", text, s.Text(), err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package llamacpp
+package reply
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"github.com/percached/percached"
 )
 
-// A stream turns the bytes of tokens into pieces of complete UTF-8. It finds stop
-// strings, which may span tokens, and loops.
-type stream struct {
-	emit    func(string) error
+// A Writer turns the bytes of tokens into pieces of complete UTF-8. It removes thoughts, and
+// finds stop strings, which may span tokens, and loops.
+type Writer struct {
+	Emit    func(string) error // may be nil
 	stop    []string
 	loop    *loopWatch // nil: loops go on
 	cut     thoughtCutter
@@ -21,40 +21,57 @@ type stream struct {
 	text    strings.Builder
 }
 
-// write adds the bytes of one token, and returns why the text ends, if it does. In a
+// New returns a writer of one answer. emit may be nil; endLoops ends the answer when it
+// repeats itself.
+func New(emit func(piece string) error, stop []string, endLoops bool, marks []Mark) *Writer {
+	w := &Writer{Emit: emit, stop: stop, cut: thoughtCutter{marks: marks}}
+	if endLoops {
+		w.loop = &loopWatch{}
+	}
+	return w
+}
+
+// Text returns what was emitted.
+func (w *Writer) Text() string { return w.text.String() }
+
+// Pending returns the whole runes that are held back, because a stop or a loop may begin with
+// them.
+func (w *Writer) Pending() string { return string(w.pending[:WholeRunes(w.pending)]) }
+
+// Write adds the bytes of one token, and returns why the text ends, if it does. In a
 // control token it looks only for marks of thoughts.
-func (s *stream) write(b []byte, control bool) (ended percached.Finish, err error) {
-	return s.add(s.cut.write(b, control))
+func (w *Writer) Write(b []byte, control bool) (ended percached.Finish, err error) {
+	return w.add(w.cut.write(b, control))
 }
 
 // add adds text outside of thoughts.
-func (s *stream) add(b []byte) (ended percached.Finish, err error) {
-	s.pending = append(s.pending, b...)
-	whole := wholeRunes(s.pending)
-	text := string(s.pending[:whole])
+func (w *Writer) add(b []byte) (ended percached.Finish, err error) {
+	w.pending = append(w.pending, b...)
+	whole := WholeRunes(w.pending)
+	text := string(w.pending[:whole])
 	end, stopped := len(text), false
-	for _, stop := range s.stop {
+	for _, stop := range w.stop {
 		if i := strings.Index(text, stop); stop != "" && i >= 0 {
 			end, stopped = min(end, i), true
 		}
 	}
 	if stopped {
-		s.pending = nil
-		return percached.FinishStop, s.send(text[:end])
+		w.pending = nil
+		return percached.FinishStop, w.Send(text[:end])
 	}
 	// A possible start of a stop string waits for the rest.
-	hold := heldBack(text, s.stop)
-	if s.loop != nil {
-		s.loop.add(text[s.watched:])
-		if n := s.loop.looped(); n > 0 {
-			s.pending = nil
-			return percached.FinishLoop, s.send(text[:max(0, len(text)-n)])
+	hold := heldBack(text, w.stop)
+	if w.loop != nil {
+		w.loop.add(text[w.watched:])
+		if n := w.loop.looped(); n > 0 {
+			w.pending = nil
+			return percached.FinishLoop, w.Send(text[:max(0, len(text)-n)])
 		}
-		hold = runeHead(text, max(hold, min(s.loop.hold(), len(text))))
-		s.watched = hold
+		hold = runeHead(text, max(hold, min(w.loop.hold(), len(text))))
+		w.watched = hold
 	}
-	s.pending = append([]byte(text[len(text)-hold:]), s.pending[whole:]...)
-	return "", s.send(text[:len(text)-hold])
+	w.pending = append([]byte(text[len(text)-hold:]), w.pending[whole:]...)
+	return "", w.Send(text[:len(text)-hold])
 }
 
 // runeHead extends a suffix of a text until it begins with a complete rune.
@@ -65,40 +82,41 @@ func runeHead(text string, n int) int {
 	return n
 }
 
-// end emits the rest when the model or its budget has ended. It returns the reason, a
+// End emits the rest when the model or its budget has ended. It returns the reason, a
 // different one within a thought.
-func (s *stream) end(why percached.Finish) (percached.Finish, error) {
-	thinking := s.cut.thought != nil
-	if ended, err := s.add(s.cut.rest()); ended != "" || err != nil {
+func (w *Writer) End(why percached.Finish) (percached.Finish, error) {
+	thinking := w.cut.thought != nil
+	if ended, err := w.add(w.cut.rest()); ended != "" || err != nil {
 		return ended, err
 	}
 	if thinking {
 		why = percached.FinishThought
 	}
-	return why, s.flush()
+	return why, w.flush()
 }
 
 // flush emits the rest and replaces incomplete UTF-8.
-func (s *stream) flush() error {
-	text := strings.ToValidUTF8(string(s.pending), string(utf8.RuneError))
-	s.pending = nil
-	return s.send(text)
+func (w *Writer) flush() error {
+	text := strings.ToValidUTF8(string(w.pending), string(utf8.RuneError))
+	w.pending = nil
+	return w.Send(text)
 }
 
-func (s *stream) send(text string) error {
+// Send emits a text as it is.
+func (w *Writer) Send(text string) error {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if text == "" {
 		return nil
 	}
-	s.text.WriteString(text)
-	if s.emit == nil {
+	w.text.WriteString(text)
+	if w.Emit == nil {
 		return nil
 	}
-	return s.emit(text)
+	return w.Emit(text)
 }
 
-// wholeRunes is the length of b without an incomplete rune at its end.
-func wholeRunes(b []byte) int {
+// WholeRunes is the length of b without an incomplete rune at its end.
+func WholeRunes(b []byte) int {
 	for back := 1; back < utf8.UTFMax && back <= len(b); back++ {
 		i := len(b) - back
 		if !utf8.RuneStart(b[i]) {
@@ -125,17 +143,17 @@ func heldBack(text string, stops []string) int {
 	return longest
 }
 
-// A mark is how models of one family write the begin and end of a thought.
-type mark struct {
-	open, end string
+// A Mark is how models of one family write the begin and end of a thought.
+type Mark struct {
+	Open, End string
 	// empty ends a thought that has just begun, in a prompt.
 	empty string
 }
 
-// knownMarks are the marks of known families. None is part of another, so a text can be
+// KnownMarks are the marks of known families. None is part of another, so a text can be
 // cut in only one way.
-func knownMarks() []mark {
-	return []mark{
+func KnownMarks() []Mark {
+	return []Mark{
 		{"<think>", "</think>", "\n</think>\n\n"},                                                // Qwen3, DeepSeek-R1, GLM, SmolLM3 and most others
 		{"<thought>", "</thought>", "\n</thought>\n\n"},                                          // EXAONE
 		{"<seed:think>", "</seed:think>", "</seed:think>"},                                       // Seed-OSS
@@ -155,33 +173,33 @@ func knownMarks() []mark {
 // finalChannel is where gpt-oss writes its answer.
 const finalChannel = "<|channel|>final<|message|>"
 
-// thoughtMarks are the marks that a model may write: its template contains them, or the
+// MarksOf are the marks that a model may write: its template contains them, or the
 // begin is a token of its vocabulary.
-func thoughtMarks(template string, tokens []string) []mark {
-	var known []mark
-	for _, m := range knownMarks() {
-		if strings.Contains(template, m.open) || strings.Contains(template, m.end) || slices.Contains(tokens, m.open) {
+func MarksOf(template string, tokens []string) []Mark {
+	var known []Mark
+	for _, m := range KnownMarks() {
+		if strings.Contains(template, m.Open) || strings.Contains(template, m.End) || slices.Contains(tokens, m.Open) {
 			known = append(known, m)
 		}
 	}
 	return known
 }
 
-// withoutThought ends a thought that the prompt begins, so that the model answers at
+// WithoutThought ends a thought that the prompt begins, so that the model answers at
 // once.
-func withoutThought(opening string, known []mark) string {
-	if strings.HasSuffix(opening, "<|start|>assistant") && slices.ContainsFunc(known, func(m mark) bool { return m.end == finalChannel }) {
+func WithoutThought(opening string, known []Mark) string {
+	if strings.HasSuffix(opening, "<|start|>assistant") && slices.ContainsFunc(known, func(m Mark) bool { return m.End == finalChannel }) {
 		return opening + finalChannel
 	}
 	for _, m := range known {
-		at := strings.LastIndex(opening, m.open)
-		if at < 0 || strings.Contains(opening[at:], m.end) {
+		at := strings.LastIndex(opening, m.Open)
+		if at < 0 || strings.Contains(opening[at:], m.End) {
 			continue
 		}
-		if m.end == "<|content|>" && strings.HasSuffix(opening, "<|begin|>assistant") {
-			return opening + m.end // the template has ended the thought, but not begun the answer
+		if m.End == "<|content|>" && strings.HasSuffix(opening, "<|begin|>assistant") {
+			return opening + m.End // the template has ended the thought, but not begun the answer
 		}
-		if strings.HasSuffix(m.open, "\n") || !strings.HasSuffix(opening, "\n") {
+		if strings.HasSuffix(m.Open, "\n") || !strings.HasSuffix(opening, "\n") {
 			return opening + m.empty
 		}
 		return strings.TrimSuffix(opening, "\n") + "\n" + m.empty
@@ -192,10 +210,10 @@ func withoutThought(opening string, known []mark) string {
 // A thoughtCutter removes thoughts from a text that arrives in pieces. The result does
 // not depend on the pieces.
 type thoughtCutter struct {
-	marks   []mark
+	marks   []Mark
 	held    []byte // may become a mark
 	hidden  []bool // of held: text of a control token, not part of the answer
-	thought *mark  // the one that is going on
+	thought *Mark  // the one that is going on
 	begun   bool   // text outside of thoughts was returned
 	trim    bool   // only thoughts came so far
 }
@@ -220,7 +238,7 @@ func (c *thoughtCutter) write(piece []byte, hidden bool) []byte {
 		}
 		ready = c.take(ready, at)
 		c.drop(n)
-		if c.thought == nil && m.open != "" {
+		if c.thought == nil && m.Open != "" {
 			c.thought = m
 		} else {
 			c.thought, c.trim = nil, !c.begun
@@ -231,20 +249,20 @@ func (c *thoughtCutter) write(piece []byte, hidden bool) []byte {
 
 // find returns the position and length of the next mark. Outside of a thought, an end
 // mark alone counts too.
-func (c *thoughtCutter) find() (at, n int, m *mark) {
+func (c *thoughtCutter) find() (at, n int, m *Mark) {
 	at = len(c.held)
-	see := func(text string, of *mark) {
+	see := func(text string, of *Mark) {
 		if i := bytes.Index(c.held, []byte(text)); i >= 0 && i < at {
 			at, n, m = i, len(text), of
 		}
 	}
 	if c.thought != nil {
-		see(c.thought.end, c.thought)
+		see(c.thought.End, c.thought)
 		return at, n, m
 	}
 	for i := range c.marks {
-		see(c.marks[i].open, &c.marks[i])
-		see(c.marks[i].end, &mark{})
+		see(c.marks[i].Open, &c.marks[i])
+		see(c.marks[i].End, &Mark{})
 	}
 	return at, n, m
 }
@@ -252,11 +270,11 @@ func (c *thoughtCutter) find() (at, n int, m *mark) {
 // hold is the length of the suffix that may begin a mark.
 func (c *thoughtCutter) hold() int {
 	if c.thought != nil {
-		return heldBack(string(c.held), []string{c.thought.end})
+		return heldBack(string(c.held), []string{c.thought.End})
 	}
 	var texts []string
 	for _, m := range c.marks {
-		texts = append(texts, m.open, m.end)
+		texts = append(texts, m.Open, m.End)
 	}
 	return heldBack(string(c.held), texts)
 }

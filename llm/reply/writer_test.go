@@ -1,4 +1,4 @@
-package llamacpp
+package reply
 
 import (
 	"strings"
@@ -28,16 +28,16 @@ func TestStream(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var heard strings.Builder
-			s := &stream{stop: c.stop, emit: func(piece string) error {
+			s := New(func(piece string) error {
 				if piece == "" || !utf8.ValidString(piece) {
 					t.Errorf("piece %q", piece)
 				}
 				heard.WriteString(piece)
 				return nil
-			}}
+			}, c.stop, false, nil)
 			stopped := false
 			for _, token := range c.tokens {
-				ended, err := s.write([]byte(token), false)
+				ended, err := s.Write([]byte(token), false)
 				if stopped = ended == percached.FinishStop; err != nil || stopped {
 					break
 				}
@@ -47,28 +47,9 @@ func TestStream(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if heard.String() != c.want || s.text.String() != c.want || stopped != c.stopped {
-				t.Errorf("heard %q, kept %q, stopped %v; want %q, %v", heard.String(), s.text.String(), stopped, c.want, c.stopped)
+			if heard.String() != c.want || s.Text() != c.want || stopped != c.stopped {
+				t.Errorf("heard %q, kept %q, stopped %v; want %q, %v", heard.String(), s.Text(), stopped, c.want, c.stopped)
 			}
 		})
-	}
-}
-
-// User-defined tokens of a hostile vocabulary need not be whole UTF-8.
-func TestCutKeepsText(t *testing.T) {
-	v := &vocabulary{defined: map[byte][]string{'<': {"<|note|>", "<|"}, '\xe2': {"\u2000x"}}}
-	for _, text := range []string{"", "a<|note|>b", "<|<|note|>", "\u2000x\u2000x<|", "<", "plain"} {
-		if got := strings.Join(v.cut(text), ""); got != text {
-			t.Errorf("%q was cut into %q", text, v.cut(text))
-		}
-		for _, part := range v.cut(text) {
-			for _, ds := range v.defined {
-				for _, d := range ds {
-					if strings.Contains(part, d) {
-						t.Errorf("%q still holds %q", part, d)
-					}
-				}
-			}
-		}
 	}
 }

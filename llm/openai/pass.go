@@ -1,0 +1,106 @@
+package openai
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/llm"
+)
+
+// Passed is a request that is passed on as it is, to a path under /v1/.
+type Passed struct {
+	Method, Path, Query string
+	Type, Accept        string // headers
+	Body                io.Reader
+	Length              int64 // of the body; negative: unknown
+}
+
+// Pass sends a request with the server's key, and returns the response of any status; the
+// caller closes its body. It is never repeated, and does not wait in the engine's line.
+func (e *Engine) Pass(ctx context.Context, p Passed) (*http.Response, error) {
+	if e.line.isClosed() {
+		return nil, fault.Wrap(op, llm.ErrClosed)
+	}
+	if !strings.HasPrefix(p.Path, "/v1/") || strings.Contains(p.Path, "..") {
+		return nil, fault.New(fault.Invalid, op, "the path is not one under /v1/")
+	}
+	if err := e.breaker.enter(); err != nil {
+		return nil, err
+	}
+	f, resp := e.pass(ctx, p)
+	e.breaker.leave(f.err == nil, f.broken())
+	return resp, f.err
+}
+
+func (e *Engine) pass(ctx context.Context, p Passed) (failure, *http.Response) {
+	inner, cancel := context.WithCancelCause(ctx)
+	watch := time.AfterFunc(e.Silence, func() { cancel(fault.New(fault.Unavailable, op, "%s sent nothing for %v", e.host(), e.Silence)) })
+	end := func() { watch.Stop(); cancel(nil) }
+	target := e.base() + p.Path
+	if p.Query != "" {
+		target += "?" + p.Query
+	}
+	q, err := http.NewRequestWithContext(inner, p.Method, target, p.Body)
+	if err != nil {
+		end()
+		return failure{err: fault.New(fault.Invalid, op, "the path is not one of a server")}, nil
+	}
+	q.ContentLength = p.Length
+	for name, value := range map[string]string{"Content-Type": p.Type, "Accept": p.Accept} {
+		if value != "" {
+			q.Header.Set(name, value)
+		}
+	}
+	e.authorize(q)
+	resp, err := e.http.Do(q)
+	if err != nil {
+		f := e.lost(inner, err)
+		end()
+		return f, nil
+	}
+	switch s := resp.StatusCode; {
+	case s == http.StatusUnauthorized || s == http.StatusForbidden || s >= 300 && s < 400:
+		// The client would take it for a word about its own token.
+		f := e.refused(resp)
+		_ = resp.Body.Close()
+		end()
+		return f, nil
+	}
+	resp.Body = &passedBody{watched{resp.Body, watch, e.Silence}, resp.Body, end}
+	return failure{}, resp
+}
+
+// passedBody ends the request when it is closed.
+type passedBody struct {
+	watched
+	from io.Closer
+	end  func()
+}
+
+func (b *passedBody) Close() error {
+	defer b.end()
+	return b.from.Close()
+}
+
+// Has reports whether the server has a model.
+func (e *Engine) Has(ctx context.Context, model string) bool {
+	if model == e.Model {
+		return true
+	}
+	var list struct {
+		Data []listed `json:"data"`
+	}
+	if !e.quick(ctx, "/v1/models", &list) {
+		return false
+	}
+	for _, l := range list.Data {
+		if l.ID == model {
+			return true
+		}
+	}
+	return false
+}
