@@ -101,9 +101,23 @@ type Store struct {
 // Open opens the conversations in db. It drops records that cannot be read.
 func Open(db *kv.DB, now func() time.Time) (*Store, error) {
 	s := &Store{db: db, now: now, spaces: map[kv.SpaceID]map[ID]*stored{}}
+	return s, fault.Wrap("conversation.Open", s.load(nil))
+}
+
+// LoadSpace reads the conversations of a space whose records were written into the database
+// since Open, by an import.
+func (s *Store) LoadSpace(space string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := kv.NewSpaceID(space)
+	return fault.Wrap("conversation.LoadSpace", s.load(id[:]))
+}
+
+// load reads one space, or all without one.
+func (s *Store) load(only []byte) error {
 	var bad [][]byte
-	err := db.View(func(tx *kv.Tx) error {
-		if err := tx.Scan([]byte{ownByte, headByte}, func(key, value []byte, damage error) error {
+	err := s.db.View(func(tx *kv.Tx) error {
+		if err := tx.Scan(append([]byte{ownByte, headByte}, only...), func(key, value []byte, damage error) error {
 			space, id, ok := parseKey(key)
 			var c *stored
 			err := damage
@@ -120,7 +134,7 @@ func Open(db *kv.DB, now func() time.Time) (*Store, error) {
 		}); err != nil {
 			return err
 		}
-		return tx.Keys([]byte{ownByte, turnByte}, func(key []byte, _ int64) error {
+		return tx.Keys(append([]byte{ownByte, turnByte}, only...), func(key []byte, _ int64) error {
 			space, id, ok := parseKey(key)
 			if !ok || s.spaces[space][id] == nil {
 				bad = append(bad, slices.Clone(key))
@@ -128,10 +142,10 @@ func Open(db *kv.DB, now func() time.Time) (*Store, error) {
 			return nil
 		})
 	})
-	if err == nil {
-		err = s.remove(bad)
+	if err != nil {
+		return err
 	}
-	return s, fault.Wrap("conversation.Open", err)
+	return s.remove(bad)
 }
 
 // of returns the conversations of a space. The caller holds mu.

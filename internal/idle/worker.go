@@ -125,6 +125,9 @@ func (w *Worker) Due(ctx context.Context, space string, k scheduler.Kind, limit 
 	if err != nil {
 		return nil, fault.Wrap(op, err)
 	}
+	if sp, err := w.Knowledge.Space(space); err == nil && (sp.Settings.ReadOnly != nil && *sp.Settings.ReadOnly || sp.Settings.MovedTo != nil) {
+		return nil, nil // what it stored would be lost with this copy
+	}
 	due, err := w.kinds[k].due(ctx, space, r, limit)
 	return due[:min(len(due), limit)], fault.Wrap(op, err)
 }
