@@ -1,0 +1,314 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/backup"
+	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/commands"
+	"github.com/percached/percached/internal/link"
+)
+
+func spacesExport(dial dialer) *cobra.Command {
+	var force bool
+	var out func() io.Writer
+	return apiCommand{
+		use: "export SPACE FILE", short: "Write one space to a file", args: cobra.ExactArgs(2), complete: firstSpaceOf(dial),
+		long: `Writes one space to FILE, so that percached spaces import can add it to another data
+folder: documents, stored answers, facts, conversations, history, predictions,
+settings and prompts. "-" is standard output. It has no tensors and no tokens. The
+export of an encrypted data folder is encrypted as a backup is; otherwise FILE contains
+your documents in plain text.`,
+		example: `  percached spaces export mail mail.tar.gz
+  percached spaces export mail - | ssh nas 'percached spaces import mail -'`,
+		flags: func(cmd *cobra.Command) {
+			cmd.Flags().BoolVar(&force, "force", false, "Overwrite FILE if it exists")
+			out = cmd.OutOrStdout
+		},
+		before: func(args []string) error {
+			if args[1] == "-" && cmdline.Terminal(out()) {
+				return cmdline.Misusef("an export is not text and would garble the terminal; name a file")
+			}
+			if err := checkSpaceName("SPACE", args[0]); err != nil {
+				return err
+			}
+			return checkTarget(args[1], force)
+		},
+		run: func(ctx context.Context, c *session, args []string) error {
+			from := exportOf(c.Link, args[0])
+			if args[1] == "-" {
+				_, _, err := c.copyArchive(ctx, from, c.out)
+				return err
+			}
+			header, n, err := c.archiveTo(ctx, from, args[1], force)
+			if err != nil {
+				return err
+			}
+			return c.printJSON(backupReport{args[1], n, header}, func(p *cmdline.Printer) {
+				p.Line("Wrote %s: the space %s with %d documents, %s.", args[1], header.Space, header.Documents, cmdline.Size(n))
+			})
+		},
+	}.command(dial)
+}
+
+// exportOf requests the export of a space.
+func exportOf(l *link.Link, space string) archiveSource {
+	return archiveSource{"exporting the space", func(ctx context.Context) (io.ReadCloser, error) {
+		resp, err := l.ExportSpace(ctx, space)
+		if err != nil {
+			return nil, err
+		}
+		return resp.Body, nil
+	}}
+}
+
+func spacesImport(dial dialer) *cobra.Command {
+	return apiCommand{
+		use: "import SPACE FILE", short: "Add a space from a file of percached spaces export", args: cobra.ExactArgs(2), need: need{Folder: true},
+		long: `Adds the space in FILE ("-" for standard input) that percached spaces export wrote. A
+space keeps its name. If a space of this name exists, it must be empty. The space
+appears when FILE is read and verified to its end; after an error nothing of it exists.
+percached computes tensors again when idle.`,
+		example: `  percached spaces import mail mail.tar.gz`,
+		before:  func(args []string) error { return checkSpaceName("SPACE", args[0]) },
+		run: func(ctx context.Context, c *session, args []string) error {
+			from, err := openBackup(args[1], c.in)
+			if err != nil {
+				return err
+			}
+			defer from.Close() //nolint:errcheck // nothing was written
+			done := cmdline.Waiting(c.stderr, "importing the space")
+			sp, err := importInto(ctx, c.Link, args[0], readUntilDone(ctx, from))
+			done()
+			if err != nil {
+				return err
+			}
+			return c.printJSON(sp, func(p *cmdline.Printer) {
+				p.Line("Imported %s: %d documents, %d chunks.", sp.Name, sp.Documents, sp.Chunks)
+			})
+		},
+	}.command(dial)
+}
+
+// importInto sends an exported space.
+func importInto(ctx context.Context, l *link.Link, space string, from io.Reader) (client.Space, error) {
+	got, err := l.ImportSpaceWithBodyWithResponse(ctx, space, "application/gzip", from)
+	if commands.Misused(err) { // a damaged file is not wrong usage
+		err = fault.New(fault.Invalid, "percached: import", "%s", cmdline.Sentence(err))
+	}
+	if err != nil {
+		return client.Space{}, err
+	}
+	return *got.JSON201, nil
+}
+
+func spacesMove(dial dialer) *cobra.Command {
+	var to link.Target
+	var tokenFile, public string
+	return apiCommand{
+		use: "move SPACE", short: "Move a space to another node", args: cobra.ExactArgs(1), complete: firstSpaceOf(dial),
+		long: `Moves a space to the daemon at --to, while both daemons run:
+
+  1. The space becomes read-only: changes get status 503 and Retry-After.
+  2. Waiting uploads end, then the space is copied.
+  3. Documents, chunks and stored answers of both are counted and compared.
+  4. This daemon redirects all requests for the space to the other one (status 307).
+
+If a step fails, the other daemon keeps nothing and the space accepts changes again.
+The copy here stays. When no client uses this address any more, delete it with
+percached spaces delete. To undo a move, reset the setting:
+percached spaces set SPACE moved_to=`,
+		example: `  percached spaces move mail --to https://node2.example.org:7337 --to-token-file node2.token`,
+		flags: func(cmd *cobra.Command) {
+			f := cmd.Flags()
+			f.StringVar(&to.URL, "to", "", "Address of the other daemon (required)")
+			f.StringVar(&tokenFile, "to-token-file", "", "File with an admin token of the other daemon (required)")
+			f.StringVar(&public, "redirect", "", "Address to which clients are redirected (default: --to)")
+			f.BoolVar(&to.PlainHTTP, "to-insecure-http", false, "Allow --to with http to another machine, without encryption")
+		},
+		before: func(args []string) (err error) {
+			if err := checkSpaceName("SPACE", args[0]); err != nil {
+				return err
+			}
+			if to.URL == "" || tokenFile == "" {
+				return cmdline.Misusef("--to and --to-token-file are required: the address of the other daemon, and a token of it with the role admin for all spaces")
+			}
+			to.Secret, err = readToken(tokenFile)
+			return err
+		},
+		run: func(ctx context.Context, c *session, args []string) error {
+			target, err := link.Remote(to)
+			if err != nil {
+				return err
+			}
+			defer target.Close() //nolint:errcheck // the requests have ended
+			if err := target.Ready(ctx, c.stderr); err != nil {
+				return err
+			}
+			if public == "" {
+				public = target.Daemon
+			}
+			m := move{from: c.Link, to: target, space: args[0], redirect: public, stderr: c.stderr}
+			moved, err := m.run(ctx)
+			if err != nil {
+				return err
+			}
+			return c.printJSON(moved, func(p *cmdline.Printer) {
+				p.Line("Moved %s to %s: %d documents, %d stored answers.", moved.Space, moved.To, moved.Documents, moved.Answers)
+			})
+		},
+	}.command(dial)
+}
+
+// move is the move of a space from one daemon to another.
+type move struct {
+	from, to        *link.Link
+	space, redirect string
+	stderr          io.Writer
+}
+
+// movedSpace is what percached spaces move --json prints. The counts are the same in both daemons.
+type movedSpace struct {
+	Space     string `json:"space"`
+	To        string `json:"to"`
+	Documents int    `json:"documents"`
+	Chunks    int    `json:"chunks"`
+	Answers   int    `json:"answers"` // with those not yet answered
+}
+
+// run moves the space. After an error it is as before.
+func (m *move) run(ctx context.Context) (out movedSpace, err error) {
+	if err := m.set(ctx, map[string]any{"read_only": true}); err != nil {
+		return out, err
+	}
+	undo := context.WithoutCancel(ctx)
+	defer func() {
+		if err == nil {
+			return
+		}
+		if left := m.set(undo, map[string]any{"read_only": nil, "moved_to": nil}); left != nil {
+			err = errors.Join(err, fault.New(fault.Unavailable, "percached: move", "the space is still read-only; reset it with percached spaces set %s read_only= (%s)", m.space, cmdline.Sentence(left)))
+		}
+	}()
+	if err := m.awaitUploads(ctx); err != nil {
+		return out, err
+	}
+	if err := m.copy(ctx); err != nil {
+		return out, err
+	}
+	out, err = m.compare(ctx)
+	if err == nil {
+		err = m.set(ctx, map[string]any{"moved_to": m.redirect, "read_only": nil})
+	}
+	if err != nil {
+		if _, left := m.to.DeleteSpaceWithResponse(undo, m.space, nil); left != nil {
+			err = errors.Join(err, fault.New(fault.Unavailable, "percached: move", "the other daemon still has a copy; delete it there (%s)", cmdline.Sentence(left)))
+		}
+	}
+	return out, err
+}
+
+// set changes settings of the space here.
+func (m *move) set(ctx context.Context, settings map[string]any) error {
+	patch, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	_, err = m.from.ChangeSpaceWithBodyWithResponse(ctx, m.space, "application/merge-patch+json", bytes.NewReader(patch))
+	return err
+}
+
+// awaitUploads waits until no upload of the space is waiting.
+func (m *move) awaitUploads(ctx context.Context) error {
+	const longest = time.Second
+	done := cmdline.Waiting(m.stderr, "waiting for uploads")
+	defer done()
+	for wait := time.Millisecond; ; wait = min(2*wait, longest) {
+		busy, err := m.uploading(ctx)
+		if err != nil || !busy {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *move) uploading(ctx context.Context) (bool, error) {
+	limit := pageSize
+	for p := (client.ListUploadsParams{Limit: &limit}); ; {
+		r, err := m.from.ListUploadsWithResponse(ctx, m.space, &p)
+		if err != nil {
+			return false, err
+		}
+		for _, u := range r.JSON200.Uploads {
+			if u.State == client.UploadStateQueued || u.State == client.UploadStateRunning {
+				return true, nil
+			}
+		}
+		if p.After = r.JSON200.Next; deref(p.After) == "" {
+			return false, nil
+		}
+	}
+}
+
+// copy sends the export of the space to the other daemon, and verifies it on the way.
+func (m *move) copy(ctx context.Context) error {
+	done := cmdline.Waiting(m.stderr, "copying the space")
+	defer done()
+	body, err := exportOf(m.from, m.space).open(ctx)
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // it was read
+	r, w := io.Pipe()
+	go func() {
+		_, err := backup.Verify(io.TeeReader(body, w))
+		w.CloseWithError(err)
+	}()
+	_, err = importInto(ctx, m.to, m.space, r)
+	r.CloseWithError(err)
+	return err
+}
+
+// compare counts what both daemons have of the space.
+func (m *move) compare(ctx context.Context) (movedSpace, error) {
+	there, err := m.count(ctx, m.to)
+	if err != nil {
+		return there, err
+	}
+	here, err := m.count(ctx, m.from)
+	if err == nil && here != there {
+		err = fault.New(fault.Internal, "percached: move", "the copy has %d documents, %d chunks and %d answers instead of %d, %d and %d",
+			there.Documents, there.Chunks, there.Answers, here.Documents, here.Chunks, here.Answers)
+	}
+	return there, err
+}
+
+func (m *move) count(ctx context.Context, l *link.Link) (movedSpace, error) {
+	sp, err := l.GetSpaceWithResponse(ctx, m.space)
+	if err != nil {
+		return movedSpace{}, err
+	}
+	one := 1
+	bank, err := l.ListEntriesWithResponse(ctx, m.space, &client.ListEntriesParams{Limit: &one})
+	if err != nil {
+		return movedSpace{}, err
+	}
+	out := movedSpace{Space: m.space, To: m.redirect, Documents: sp.JSON200.Documents, Chunks: sp.JSON200.Chunks}
+	if b := bank.JSON200.Bank; b != nil {
+		out.Answers = b.Entries
+	}
+	return out, nil
+}
