@@ -1,21 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/api/client"
-	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/commands"
 	"github.com/percached/percached/internal/link"
+	"github.com/percached/percached/internal/move"
 )
 
 func spacesExport(dial dialer) *cobra.Command {
@@ -62,13 +57,7 @@ your documents in plain text.`,
 
 // exportOf requests the export of a space.
 func exportOf(l *link.Link, space string) archiveSource {
-	return archiveSource{"exporting the space", func(ctx context.Context) (io.ReadCloser, error) {
-		resp, err := l.ExportSpace(ctx, space)
-		if err != nil {
-			return nil, err
-		}
-		return resp.Body, nil
-	}}
+	return archiveSource{"exporting the space", func(ctx context.Context) (io.ReadCloser, error) { return move.Export(ctx, l, space) }}
 }
 
 func spacesImport(dial dialer) *cobra.Command {
@@ -87,8 +76,11 @@ percached computes tensors again when idle.`,
 			}
 			defer from.Close() //nolint:errcheck // nothing was written
 			done := cmdline.Waiting(c.stderr, "importing the space")
-			sp, err := importInto(ctx, c.Link, args[0], readUntilDone(ctx, from))
+			sp, err := move.Import(ctx, c.Link, args[0], readUntilDone(ctx, from))
 			done()
+			if commands.Misused(err) { // a damaged file is not wrong usage
+				err = fault.New(fault.Invalid, "percached: import", "%s", cmdline.Sentence(err))
+			}
 			if err != nil {
 				return err
 			}
@@ -97,18 +89,6 @@ percached computes tensors again when idle.`,
 			})
 		},
 	}.command(dial)
-}
-
-// importInto sends an exported space.
-func importInto(ctx context.Context, l *link.Link, space string, from io.Reader) (client.Space, error) {
-	got, err := l.ImportSpaceWithBodyWithResponse(ctx, space, "application/gzip", from)
-	if commands.Misused(err) { // a damaged file is not wrong usage
-		err = fault.New(fault.Invalid, "percached: import", "%s", cmdline.Sentence(err))
-	}
-	if err != nil {
-		return client.Space{}, err
-	}
-	return *got.JSON201, nil
 }
 
 func spacesMove(dial dialer) *cobra.Command {
@@ -157,8 +137,8 @@ percached spaces set SPACE moved_to=`,
 			if public == "" {
 				public = target.Daemon
 			}
-			m := move{from: c.Link, to: target, space: args[0], redirect: public, stderr: c.stderr}
-			moved, err := m.run(ctx)
+			m := move.Move{From: c.Link, To: target, Space: args[0], Redirect: public, Stderr: c.stderr}
+			moved, err := m.Run(ctx)
 			if err != nil {
 				return err
 			}
@@ -167,148 +147,4 @@ percached spaces set SPACE moved_to=`,
 			})
 		},
 	}.command(dial)
-}
-
-// move is the move of a space from one daemon to another.
-type move struct {
-	from, to        *link.Link
-	space, redirect string
-	stderr          io.Writer
-}
-
-// movedSpace is what percached spaces move --json prints. The counts are the same in both daemons.
-type movedSpace struct {
-	Space     string `json:"space"`
-	To        string `json:"to"`
-	Documents int    `json:"documents"`
-	Chunks    int    `json:"chunks"`
-	Answers   int    `json:"answers"` // with those not yet answered
-}
-
-// run moves the space. After an error it is as before.
-func (m *move) run(ctx context.Context) (out movedSpace, err error) {
-	if err := m.set(ctx, map[string]any{"read_only": true}); err != nil {
-		return out, err
-	}
-	undo := context.WithoutCancel(ctx)
-	defer func() {
-		if err == nil {
-			return
-		}
-		if left := m.set(undo, map[string]any{"read_only": nil, "moved_to": nil}); left != nil {
-			err = errors.Join(err, fault.New(fault.Unavailable, "percached: move", "the space is still read-only; reset it with percached spaces set %s read_only= (%s)", m.space, cmdline.Sentence(left)))
-		}
-	}()
-	if err := m.awaitUploads(ctx); err != nil {
-		return out, err
-	}
-	if err := m.copy(ctx); err != nil {
-		return out, err
-	}
-	out, err = m.compare(ctx)
-	if err == nil {
-		err = m.set(ctx, map[string]any{"moved_to": m.redirect, "read_only": nil})
-	}
-	if err != nil {
-		if _, left := m.to.DeleteSpaceWithResponse(undo, m.space, nil); left != nil {
-			err = errors.Join(err, fault.New(fault.Unavailable, "percached: move", "the other daemon still has a copy; delete it there (%s)", cmdline.Sentence(left)))
-		}
-	}
-	return out, err
-}
-
-// set changes settings of the space here.
-func (m *move) set(ctx context.Context, settings map[string]any) error {
-	patch, err := json.Marshal(settings)
-	if err != nil {
-		return err
-	}
-	_, err = m.from.ChangeSpaceWithBodyWithResponse(ctx, m.space, "application/merge-patch+json", bytes.NewReader(patch))
-	return err
-}
-
-// awaitUploads waits until no upload of the space is waiting.
-func (m *move) awaitUploads(ctx context.Context) error {
-	const longest = time.Second
-	done := cmdline.Waiting(m.stderr, "waiting for uploads")
-	defer done()
-	for wait := time.Millisecond; ; wait = min(2*wait, longest) {
-		busy, err := m.uploading(ctx)
-		if err != nil || !busy {
-			return err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (m *move) uploading(ctx context.Context) (bool, error) {
-	limit := pageSize
-	for p := (client.ListUploadsParams{Limit: &limit}); ; {
-		r, err := m.from.ListUploadsWithResponse(ctx, m.space, &p)
-		if err != nil {
-			return false, err
-		}
-		for _, u := range r.JSON200.Uploads {
-			if u.State == client.UploadStateQueued || u.State == client.UploadStateRunning {
-				return true, nil
-			}
-		}
-		if p.After = r.JSON200.Next; deref(p.After) == "" {
-			return false, nil
-		}
-	}
-}
-
-// copy sends the export of the space to the other daemon, and verifies it on the way.
-func (m *move) copy(ctx context.Context) error {
-	done := cmdline.Waiting(m.stderr, "copying the space")
-	defer done()
-	body, err := exportOf(m.from, m.space).open(ctx)
-	if err != nil {
-		return err
-	}
-	defer body.Close() //nolint:errcheck // it was read
-	r, w := io.Pipe()
-	go func() {
-		_, err := backup.Verify(io.TeeReader(body, w))
-		w.CloseWithError(err)
-	}()
-	_, err = importInto(ctx, m.to, m.space, r)
-	r.CloseWithError(err)
-	return err
-}
-
-// compare counts what both daemons have of the space.
-func (m *move) compare(ctx context.Context) (movedSpace, error) {
-	there, err := m.count(ctx, m.to)
-	if err != nil {
-		return there, err
-	}
-	here, err := m.count(ctx, m.from)
-	if err == nil && here != there {
-		err = fault.New(fault.Internal, "percached: move", "the copy has %d documents, %d chunks and %d answers instead of %d, %d and %d",
-			there.Documents, there.Chunks, there.Answers, here.Documents, here.Chunks, here.Answers)
-	}
-	return there, err
-}
-
-func (m *move) count(ctx context.Context, l *link.Link) (movedSpace, error) {
-	sp, err := l.GetSpaceWithResponse(ctx, m.space)
-	if err != nil {
-		return movedSpace{}, err
-	}
-	one := 1
-	bank, err := l.ListEntriesWithResponse(ctx, m.space, &client.ListEntriesParams{Limit: &one})
-	if err != nil {
-		return movedSpace{}, err
-	}
-	out := movedSpace{Space: m.space, To: m.redirect, Documents: sp.JSON200.Documents, Chunks: sp.JSON200.Chunks}
-	if b := bank.JSON200.Bank; b != nil {
-		out.Answers = b.Entries
-	}
-	return out, nil
 }
