@@ -164,10 +164,14 @@ func (c *cluster) startRouter(ctx context.Context, router string) error {
 			return fault.New(fault.Unavailable, shardOp, "%w", err)
 		}
 	}
-	c.nginx = exec.CommandContext(ctx, "nginx", "-e", "stderr", "-c", conf)
+	program, ok := nginxProgram()
+	if !ok {
+		return fault.New(fault.NotFound, shardOp, "nginx is not installed (apt-get install nginx-light)")
+	}
+	c.nginx = exec.CommandContext(ctx, program, "-e", "stderr", "-c", conf)
 	c.nginx.Stderr = c.log
 	if err := c.nginx.Start(); err != nil {
-		return fault.New(fault.Unavailable, shardOp, "cannot start nginx; install it (apt-get install nginx): %w", err)
+		return fault.New(fault.Unavailable, shardOp, "cannot start nginx: %w", err)
 	}
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
@@ -179,6 +183,16 @@ func (c *cluster) startRouter(ctx context.Context, router string) error {
 		<-again.C
 	}
 	return fault.New(fault.Unavailable, shardOp, "nginx does not answer")
+}
+
+// nginxProgram finds nginx, which is often in a folder that only root searches.
+func nginxProgram() (string, bool) {
+	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, true
+		}
+	}
+	return "", false
 }
 
 // restart stops a node, by a signal or as a crash would, and starts it again.

@@ -29,7 +29,7 @@ const (
 type Header struct {
 	Format    int       `json:"format"`
 	Space     string    `json:"space,omitempty"` // the only one in the archive; empty: all
-	Schema    int       `json:"schema"` // the data folder's version
+	Schema    int       `json:"schema"`          // the data folder's version
 	Percached string    `json:"percached"`
 	Made      time.Time `json:"made"`
 	Spaces    int       `json:"spaces"`
