@@ -60,13 +60,19 @@ func (l *Library) ExportSpace(meta *kv.Snapshot, space string, fn func(key, valu
 
 // Import is a space that is being imported. Nobody sees it before Commit.
 type Import struct {
-	l      *Library
-	space  string
-	id     kv.SpaceID
-	bulk   *kv.Bulk
-	record []byte // makes the space exist
-	done   func()
+	l       *Library
+	space   string
+	id      kv.SpaceID
+	pending []record // that are not written yet
+	bytes   int      // of them
+	made    []byte   // the record that makes the space exist
 }
+
+type record struct{ key, value []byte }
+
+// importBytes is how much is written together. No transaction stays open while the caller waits
+// for more.
+const importBytes = 1 << 20
 
 // BeginImport begins to import a space that does not exist. End it with Commit or Abort. Until
 // then FinishDeletion refuses the name.
@@ -78,36 +84,37 @@ func (l *Library) BeginImport(ctx context.Context, space string) (*Import, error
 	if _, err := l.Knowledge.Space(space); fault.KindOf(err) != fault.NotFound {
 		return nil, fault.New(fault.Conflict, op, "the space %q exists", space)
 	}
-	l.mu.Lock()
-	l.importing[space] = true
-	l.mu.Unlock()
-	i := &Import{l: l, space: space, id: kv.NewSpaceID(space), bulk: l.Meta.Bulk()}
+	i := &Import{l: l, space: space, id: kv.NewSpaceID(space)}
+	l.setImporting(space, true) // before the note, so that no CleanUp deletes what follows
 	done, err := l.turns.space(ctx, space)
-	i.done = func() {
-		if done != nil {
-			done()
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.importing, space)
-	}
 	if err == nil {
 		err = l.Meta.Update(func(tx *kv.Tx) error {
 			return tx.Set(spaceKey("Fi", i.id), append([]byte{importVersion}, space...))
 		})
+		done()
 	}
 	if err != nil {
-		i.done()
+		l.setImporting(space, false)
 		return nil, fault.Wrap(op, err)
 	}
 	return i, nil
 }
 
-// isImporting reports whether an import of the space is in progress.
+// isImporting reports whether an import of the space is in progress; setImporting records it.
 func (l *Library) isImporting(space string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.importing[space]
+}
+
+func (l *Library) setImporting(space string, importing bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if importing {
+		l.importing[space] = true
+	} else {
+		delete(l.importing, space)
+	}
 }
 
 // Set stores a record. Neither slice may change afterwards.
@@ -117,7 +124,7 @@ func (i *Import) Set(key, value []byte) error {
 		return fault.New(fault.Invalid, op, "it contains a record that does not belong to the space")
 	}
 	if knowledgebank.IsSpaceRecord(i.space, key) {
-		i.record = value
+		i.made = value
 		return nil
 	}
 	if string(key) == string(spaceKey("Fk", i.id)) {
@@ -126,13 +133,35 @@ func (i *Import) Set(key, value []byte) error {
 			return err
 		}
 	}
-	return i.bulk.Set(key, value)
+	i.pending = append(i.pending, record{key, value})
+	if i.bytes += len(key) + len(value); i.bytes < importBytes {
+		return nil
+	}
+	return fault.Wrap(op, i.flush())
+}
+
+// flush writes the pending records.
+func (i *Import) flush() error {
+	bulk := i.l.Meta.Bulk()
+	defer bulk.Cancel()
+	for _, r := range i.pending {
+		if err := bulk.Set(r.key, r.value); err != nil {
+			return err
+		}
+	}
+	i.pending, i.bytes = nil, 0
+	return bulk.Flush()
 }
 
 // Commit makes the space exist with the changed settings. If it fails, call Abort.
 func (i *Import) Commit(ctx context.Context, change func(*percached.Settings)) error {
 	const op = "ingest.Import.Commit"
-	if err := i.bulk.Flush(); err != nil {
+	done, err := i.l.turns.space(ctx, i.space)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	defer done()
+	if err := i.flush(); err != nil {
 		return fault.Wrap(op, err)
 	}
 	for _, load := range i.l.Loads {
@@ -140,12 +169,12 @@ func (i *Import) Commit(ctx context.Context, change func(*percached.Settings)) e
 			return fault.Wrap(op, err)
 		}
 	}
-	if err := i.l.Knowledge.AdoptSpace(i.space, i.record, change, spaceKey("Fi", i.id)); err != nil {
+	if err := i.l.Knowledge.AdoptSpace(i.space, i.made, change, spaceKey("Fi", i.id)); err != nil {
 		return fault.Wrap(op, err)
 	}
-	defer i.done()
+	i.l.setImporting(i.space, false)
 	// The space exists: the caller may cancel. A search catches up with what is left.
-	err := i.l.Index.Update(context.WithoutCancel(ctx), i.space)
+	err = i.l.Index.Update(context.WithoutCancel(ctx), i.space)
 	i.l.setBehind(i.space, err != nil)
 	if err != nil {
 		i.l.Logger.Warn("cannot index all of an imported space; a search will", "kind", fault.KindOf(err), "error", err)
@@ -154,17 +183,22 @@ func (i *Import) Commit(ctx context.Context, change func(*percached.Settings)) e
 	return nil
 }
 
-// Abort deletes what was imported. If that fails, the next start does it.
+// Abort deletes what was imported. If that fails, the next import or start does it.
 func (i *Import) Abort(ctx context.Context) error {
-	defer i.done()
-	i.bulk.Cancel()
+	const op = "ingest.Import.Abort"
 	ctx = context.WithoutCancel(ctx)
+	defer i.l.setImporting(i.space, false)
+	done, err := i.l.turns.space(ctx, i.space)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	defer done()
 	if _, err := i.l.forgetSpace(ctx, i.space); err != nil {
-		return fault.Wrap("ingest.Import.Abort", err)
+		return fault.Wrap(op, err)
 	}
 	i.l.setUnclean(i.space)
 	defer i.l.signalDeletion()
-	return fault.Wrap("ingest.Import.Abort", dropImport(i.l.Meta, i.id))
+	return fault.Wrap(op, dropImport(i.l.Meta, i.id))
 }
 
 // DropImports deletes what a crash left of imports, and returns the names of their spaces.

@@ -227,9 +227,16 @@ func TestImportAlone(t *testing.T) {
 	from, to := moving(t, t.TempDir()), moving(t, t.TempDir())
 	livedIn(t, from)
 	archive := exported(t, from)
+	livedIn(t, to)
+	if _, err := to.Library.DeleteSpace(t.Context(), moves); err != nil {
+		t.Fatal(err)
+	}
 	first, err := to.BeginImport(t.Context(), moves)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := to.Library.CleanUp(t.Context(), nil); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a clean up after the deletion of an earlier space: %v", err)
 	}
 	if err := imports(t.Context(), to, archive); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("a second import: %v", err)
@@ -239,6 +246,16 @@ func TestImportAlone(t *testing.T) {
 	}
 	if _, err := first.Read(t.Context(), bytes.NewReader(archive)); err != nil {
 		t.Fatal(err)
+	}
+	want := recordsOf(t, to)
+	if err := to.Library.CleanUp(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	left := slices.DeleteFunc(want, func(k string) bool { // the note and tombstones go
+		return strings.HasPrefix(k, "Fp") || strings.HasPrefix(k, "KT")
+	})
+	if d := cmp.Diff(left, recordsOf(t, to)); d != "" {
+		t.Errorf("a clean up changed the imported space:\n%q", d)
 	}
 	if err := imports(t.Context(), to, archive); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("an import over a space: %v", err)
