@@ -17,7 +17,7 @@ func spacesExport(dial dialer) *cobra.Command {
 	var force bool
 	var out func() io.Writer
 	return apiCommand{
-		use: "export SPACE FILE", short: "Write one space to a file", args: cobra.ExactArgs(2), complete: firstSpaceOf(dial),
+		use: "export SPACE FILE", short: "Write one space to a file", args: cobra.ExactArgs(2), complete: spaceAndFile(spacesOf(dial)),
 		long: `Writes one space to FILE, so that percached spaces import can add it to another data
 folder: documents, stored answers, facts, conversations, history, predictions,
 settings and prompts. "-" is standard output. It has no tensors and no tokens. The
@@ -55,6 +55,19 @@ your documents in plain text.`,
 	}.command(dial)
 }
 
+// spaceAndFile completes a space as the first argument, and a file as the second.
+func spaceAndFile(space cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return space(cmd, args, toComplete)
+		case 1:
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // exportOf requests the export of a space.
 func exportOf(l *link.Link, space string) archiveSource {
 	return archiveSource{"exporting the space", func(ctx context.Context) (io.ReadCloser, error) { return move.Export(ctx, l, space) }}
@@ -62,7 +75,7 @@ func exportOf(l *link.Link, space string) archiveSource {
 
 func spacesImport(dial dialer) *cobra.Command {
 	return apiCommand{
-		use: "import SPACE FILE", short: "Add a space from a file of percached spaces export", args: cobra.ExactArgs(2), need: need{Folder: true},
+		use: "import SPACE FILE", short: "Add a space from a file of percached spaces export", args: cobra.ExactArgs(2), need: need{Folder: true}, complete: spaceAndFile(cobra.NoFileCompletions),
 		long: `Adds the space in FILE ("-" for standard input) that percached spaces export wrote. A
 space keeps its name. If a space of this name exists, it must be empty. The space
 appears when FILE is read and verified to its end; after an error nothing of it exists.
