@@ -149,6 +149,7 @@ func (c *cluster) startRouter(ctx context.Context, router string) error {
 		fmt.Fprintf(&moved, "~^http://%s/ percached_node_%d;\n", strings.ReplaceAll(n.address, ".", `\.`), i+1)
 	}
 	nodes := "upstream percached_nodes { hash $percached_shard consistent;\n" + hashed.String() + "keepalive 64; keepalive_timeout 30s; }\n" +
+		"map $percached_shard $percached_group { default percached_nodes; }\n" +
 		groups.String() + "map $upstream_http_location $percached_moved_node { default \"\";\n" + moved.String() + "}\n"
 	// Nodes know the address that they listen on, not that of the router.
 	server = strings.Replace(server, "proxy_set_header Host $host;", "proxy_set_header Host localhost;", 1)

@@ -86,7 +86,7 @@ func TestKubernetesNodes(t *testing.T) {
 	if strings.Count(manifest, "statefulset.kubernetes.io/pod-name") != nodes || strings.Count(conf, "max_fails=0") != 2*nodes {
 		t.Error("there are other nodes")
 	}
-	for _, name := range []string{"$percached_shard", "$percached_moved_node"} {
+	for _, name := range []string{"$percached_shard", "$percached_moved_node", "$percached_group"} {
 		if !strings.Contains(conf, name) || !strings.Contains(server, name) || !strings.Contains(read("nginx/percached-nodes.conf"), name) {
 			t.Errorf("a file lacks %s", name)
 		}
