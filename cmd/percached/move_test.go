@@ -166,6 +166,10 @@ func TestMoveSpaceFails(t *testing.T) {
 	if d := cmp.Diff(want, a.portrait(alpha)) + cmp.Diff(there, b.portrait(alpha)); d != "" {
 		t.Errorf("a move that failed changed:\n%s", d)
 	}
+	_, errs, status = called(patiently(t), "spaces", "move", alpha, "--data", a.data, "--to", "http://node2.example.org", "--to-token-file", token)
+	if status != commands.ExitMisused || !strings.Contains(errs, "--to-insecure-http") {
+		t.Errorf("status %d: %s", status, errs)
+	}
 	if status, body := a.raw(ctx, "PATCH", "/v1/spaces/"+alpha+"/settings", `{"read_only":true}`, a.Token); status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}

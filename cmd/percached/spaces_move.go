@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -128,20 +129,22 @@ percached spaces set SPACE moved_to=`,
 			f.StringVar(&public, "redirect", "", "Address to which clients are redirected (default: --to)")
 			f.BoolVar(&to.PlainHTTP, "to-insecure-http", false, "Allow --to with http to another machine, without encryption")
 		},
-		before: func(args []string) (err error) {
+		before: func(args []string) error {
 			if err := checkSpaceName("SPACE", args[0]); err != nil {
 				return err
 			}
 			if to.URL == "" || tokenFile == "" {
 				return cmdline.Misusef("--to and --to-token-file are required: the address of the other daemon, and a token of it with the role admin for all spaces")
 			}
-			to.Secret, err = readToken(tokenFile)
-			return err
+			return nil
 		},
-		run: func(ctx context.Context, c *session, args []string) error {
-			target, err := link.Remote(to)
-			if err != nil {
+		run: func(ctx context.Context, c *session, args []string) (err error) {
+			if to.Secret, err = readToken(tokenFile); err != nil {
 				return err
+			}
+			target, err := link.Remote(to)
+			if err != nil { // it names the flags of the daemon that commands use
+				return cmdline.Misusef("%s", strings.NewReplacer("--url", "--to", "--insecure-http", "--to-insecure-http").Replace(err.Error()))
 			}
 			defer target.Close() //nolint:errcheck // the requests have ended
 			if err := target.Ready(ctx, c.stderr); err != nil {
