@@ -221,7 +221,9 @@ func TestFormerMemory(t *testing.T) {
 		add  *knowledgebank.Source
 		left int
 	}{{note("a", "Ducks swim."), 1}, {again, 0}} {
-		r, err := w.Add(t.Context(), space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error { return emit(tt.add) }, nil)
+		r, err := w.Add(t.Context(), space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+			return emit(tt.add)
+		}, nil)
 		w.ok(err)
 		if r.Deleted != tt.left {
 			t.Errorf("%+v", r)
