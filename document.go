@@ -140,6 +140,11 @@ type Settings struct {
 	// deleted; 0: never.
 	KeepDays *int `json:"keep_days,omitempty"`
 
+	// ReadOnly refuses changes, while the space moves to another node. MovedTo is the base URL
+	// of the node that holds the space now: requests for it are redirected there.
+	ReadOnly *bool   `json:"read_only,omitempty"`
+	MovedTo  *string `json:"moved_to,omitempty"`
+
 	// Idle work.
 	Prediction *Prediction `json:"prediction,omitempty"`
 	Stride     *int        `json:"stride,omitempty"`     // questions predicted in one round

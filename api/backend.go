@@ -22,6 +22,8 @@ type Backend struct {
 	CreateSpace backendCall[NewSpace, Space] // Conflict if the space exists
 	ChangeSpace backendCall[SpaceChange, Space]
 	DeleteSpace backendCall[DeleteRequest, Receipt]
+	ExportSpace backendCall[SpaceExport, Nothing]
+	ImportSpace backendCall[SpaceImport, Space] // Conflict if the space exists and is not empty
 
 	Upload         backendCall[Upload, UploadStatus]
 	Uploads        backendCall[Page, Uploads]

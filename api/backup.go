@@ -28,6 +28,18 @@ type Restore struct {
 	Archive io.Reader
 }
 
+// SpaceExport receives the bytes of an exported space.
+type SpaceExport struct {
+	InSpace
+	Backup
+}
+
+// SpaceImport is an exported space to import.
+type SpaceImport struct {
+	InSpace
+	Archive io.Reader
+}
+
 // Restored counts what the backup contained.
 type Restored struct {
 	Made      time.Time `json:"made"` // when the backup was made
@@ -42,15 +54,34 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
 	if _, err := params[Nothing](r); err != nil {
 		return err
 	}
+	return sendArchive(w, "percached-backup", func(to io.Writer, encrypted func()) error {
+		_, err := s.backend.Backup(r.Context(), Backup{to, encrypted})
+		return err
+	})
+}
+
+// exportSpace sends a space, as backup does all.
+func (s *Server) exportSpace(w http.ResponseWriter, r *http.Request) error {
+	in, err := params[InSpace](r)
+	if err != nil {
+		return err
+	}
+	return sendArchive(w, "percached-space", func(to io.Writer, encrypted func()) error {
+		_, err := s.backend.ExportSpace(r.Context(), SpaceExport{in, Backup{to, encrypted}})
+		return err
+	})
+}
+
+func sendArchive(w http.ResponseWriter, name string, send func(to io.Writer, encrypted func()) error) error {
 	h := w.Header()
 	h.Set("Content-Type", archiveType)
-	h.Set("Content-Disposition", `attachment; filename="percached-backup.tar.gz"`)
+	h.Set("Content-Disposition", `attachment; filename="`+name+`.tar.gz"`)
 	to := bufio.NewWriterSize(w, 1<<20)
 	encrypted := func() {
 		h.Set("Content-Type", encryptedType)
-		h.Set("Content-Disposition", `attachment; filename="percached-backup.encrypted"`)
+		h.Set("Content-Disposition", `attachment; filename="`+name+`.encrypted"`)
 	}
-	if _, err := s.backend.Backup(r.Context(), Backup{to, encrypted}); err != nil {
+	if err := send(to, encrypted); err != nil {
 		h.Del("Content-Disposition")
 		return err
 	}
@@ -62,17 +93,41 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	var out Restored
+	if err := receiveArchive(r, func() (err error) {
+		in.Archive = r.Body
+		out, err = s.backend.Restore(r.Context(), in)
+		return err
+	}); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, out)
+}
+
+func (s *Server) importSpace(w http.ResponseWriter, r *http.Request) error {
+	in, err := params[InSpace](r)
+	if err != nil {
+		return err
+	}
+	var out Space
+	if err := receiveArchive(r, func() (err error) {
+		out, err = s.backend.ImportSpace(r.Context(), SpaceImport{in, r.Body})
+		return err
+	}); err != nil {
+		return err
+	}
+	return reply(w, http.StatusCreated, out)
+}
+
+// receiveArchive calls read for the archive in the body.
+func receiveArchive(r *http.Request, read func() error) error {
 	if err := requireType(r, archiveType, encryptedType); err != nil {
 		return err
 	}
 	setBodyLimit(r, math.MaxInt64) // the disk is the only limit
-	in.Archive = r.Body
-	out, err := s.backend.Restore(r.Context(), in)
+	err := read()
 	if body := exchangeOf(r.Context()).body.readError(); body != nil && err != nil {
 		err = body // the archive is incomplete because the client did not send all of it
 	}
-	if err != nil {
-		return err
-	}
-	return reply(w, http.StatusOK, out)
+	return err
 }

@@ -143,6 +143,9 @@ type Upload struct {
 	Each  func(take func(name string, body io.Reader) error) error
 }
 
+// SpaceName returns the name of the space.
+func (u Upload) SpaceName() string { return u.Space }
+
 // UploadState is the state of an upload.
 type UploadState string
 

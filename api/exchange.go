@@ -18,7 +18,8 @@ import (
 type exchange struct {
 	id      string
 	path    string
-	route   route // empty if no route matched
+	uri     string // path and query
+	route   route  // empty if no route matched
 	grant   Grant
 	err     error         // why the request failed
 	problem problem       // the problem that was sent, if any
@@ -144,7 +145,7 @@ const statusClientGone = 499
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	began := s.Now()
 	w := newWriter(rw, s.WriteTimeout)
-	x := &exchange{id: requestID(r), path: r.URL.Path, options: &s.Options, body: newBody(r, w.control, &s.Options)}
+	x := &exchange{id: requestID(r), path: r.URL.Path, uri: r.URL.RequestURI(), options: &s.Options, body: newBody(r, w.control, &s.Options)}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	r.Body = x.body
 	status := s.dispatch(w, r, x)
@@ -212,7 +213,7 @@ func (s *Server) dispatch(w *writer, r *http.Request, x *exchange) (status int) 
 // failure, which the client does not see.
 func (x *exchange) noteProblem(name problem, err error) {
 	x.problem = name
-	if problems[name].status >= 500 && name != problemStarting {
+	if problems[name].status >= 500 && name != problemStarting && name != problemReadOnly {
 		x.options.Logger.Error("request failed", "id", x.id, "error", err)
 	}
 }

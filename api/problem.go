@@ -65,6 +65,17 @@ type problemError struct {
 	detail  string
 	fields  []FieldError
 	after   time.Duration // Retry-After; 0: that of the problem
+	moved   string        // the base URL of the node that has the space
+}
+
+// SpaceMoved is the error of a request for a space that was moved to the node at a base URL.
+func SpaceMoved(to string) error {
+	return &problemError{problem: problemMoved, detail: "the space was moved to " + to, moved: to}
+}
+
+// SpaceReadOnly is the error of a change of a space that is being moved.
+func SpaceReadOnly() error {
+	return refuse(problemReadOnly, "the space accepts no changes at the moment")
 }
 
 func (e *problemError) Error() string {
@@ -228,6 +239,9 @@ func (x *exchange) writeProblem(w http.ResponseWriter, err error) {
 		h.Del(name) // headers of the response that failed
 	}
 	h.Set("Content-Type", "application/problem+json")
+	if e, ok := errors.AsType[*problemError](err); ok && e.moved != "" {
+		h.Set("Location", e.moved+x.uri)
+	}
 	if after := retryAfter(x.problem, err); after > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((after+time.Second-1)/time.Second), 10))
 	}
@@ -245,6 +259,7 @@ type problem string
 
 // The problems.
 const (
+	problemMoved                problem = "moved"
 	problemInvalid              problem = "invalid"
 	problemUnsupportedParameter problem = "unsupported_parameter"
 	problemBadBody              problem = "bad_body"
@@ -271,6 +286,7 @@ const (
 	problemInternal             problem = "internal"
 	problemUnsupported          problem = "unsupported"
 	problemStarting             problem = "starting"
+	problemReadOnly             problem = "read_only"
 	problemUnavailable          problem = "unavailable"
 	problemTimeout              problem = "timeout"
 )
@@ -285,6 +301,7 @@ type problemRow struct {
 
 // problems is the table of docs/api.md.
 var problems = map[problem]problemRow{
+	problemMoved:                {307, "Space moved to another node", "Send the request to the address in Location, with a token of that node.", 0},
 	problemInvalid:              {400, "Invalid request", "Correct what detail and errors name, then send the request again.", 0},
 	problemUnsupportedParameter: {400, "Unsupported parameter value", "Leave out the parameters named in errors, or use a supported value.", 0},
 	problemBadBody:              {400, "Invalid body", "Send a body as openapi.yaml describes it. JSON must be one value in UTF-8.", 0},
@@ -311,6 +328,7 @@ var problems = map[problem]problemRow{
 	problemInternal:             {500, "Internal error", "Find the request's id in percached's log, and report the error.", 0},
 	problemUnsupported:          {501, "Not supported here", "See detail. percached doctor shows what this machine and its models support.", 0},
 	problemStarting:             {503, "percached is not ready", "Wait until /readyz returns 200.", 5 * time.Second},
+	problemReadOnly:             {503, "Space is read-only", "The space is probably being moved. Wait for the seconds in Retry-After, then try again.", time.Second},
 	problemUnavailable:          {503, "Component unavailable", "Try again later. percached's log names the cause.", 5 * time.Second},
 	problemTimeout:              {504, "Timeout", "Try again, or raise the limit in the settings.", 0},
 }

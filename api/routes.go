@@ -40,6 +40,8 @@ func (s *Server) routes() []route {
 		{"getSpace", "GET", space, inSpace(RoleAsk), handle(200, b.Space)},
 		{"changeSpace", "PATCH", space + "/settings", inSpace(RoleAdmin), s.changeSpace},
 		{"deleteSpace", "DELETE", space, inSpace(RoleAdmin), handle(200, b.DeleteSpace)},
+		{"exportSpace", "GET", space + "/export", inSpace(RoleAdmin), s.exportSpace},
+		{"importSpace", "POST", space + "/import", everywhere(RoleAdmin), s.importSpace},
 
 		{"upload", "POST", space + "/documents", inSpace(RoleWrite), s.upload},
 		{"uploadDocuments", "POST", space + "/uploads", inSpace(RoleWrite), s.uploadDocuments},

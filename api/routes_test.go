@@ -44,6 +44,7 @@ func goodBodies() map[string]string {
 		"changeFact":           `{"value":"Oslo"}`,
 		"importEntries":        `{"question":"when?"}`,
 		"restore":              "an archive",
+		"importSpace":          "an archive",
 		"vetoEntry":            `{"asked":"who?"}`,
 		"limitCache":           `{"limit":0}`,
 		"postDevice":           `{"charging":true,"battery":0.5,"at":"2026-01-02T03:04:05Z"}`,
@@ -67,7 +68,7 @@ func (r route) request(space string, headers ...string) string {
 		headers = append(headers, "Content-Type: "+linesType)
 	case "uploadDocuments":
 		headers = append(headers, "Content-Type: "+formType+"; boundary=x")
-	case "restore":
+	case "restore", "importSpace":
 		headers = append(headers, "Content-Type: "+archiveType)
 	}
 	query := ""

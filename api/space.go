@@ -53,6 +53,9 @@ type InSpace struct {
 	Space string `path:"space"`
 }
 
+// SpaceName returns the name of the space.
+func (in InSpace) SpaceName() string { return in.Space }
+
 // DeleteRequest names a space to delete, or a document of one.
 type DeleteRequest struct {
 	InSpace

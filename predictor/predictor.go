@@ -48,6 +48,28 @@ func Open(o Options) (*Predictor, error) {
 	return p, nil
 }
 
+// LoadSpace reads what was predicted in a space whose records were written into the database
+// since Open, by an import.
+func (p *Predictor) LoadSpace(space string) error {
+	const op = "predictor.LoadSpace"
+	p.write.Lock()
+	defer p.write.Unlock()
+	id := kv.NewSpaceID(space)
+	read := &Predictor{o: p.o, states: map[kv.SpaceID]*spaceState{}}
+	l := loader{to: read, only: id[:], states: map[string]state{}}
+	err := p.o.DB.View(l.load)
+	if err == nil {
+		err = p.deleteKeys(l.gone)
+	}
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.states[id] = read.stateOf(id)
+	return nil
+}
+
 // Flush writes pending hits.
 func (p *Predictor) Flush() error {
 	p.write.Lock()

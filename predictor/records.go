@@ -204,6 +204,7 @@ func decodeCounts(key, value []byte) (map[Drop]uint64, error) {
 // loader fills a predictor before it is shared.
 type loader struct {
 	to     *Predictor
+	only   []byte           // the space; nil: all
 	states map[string]state // by key after its type, until a prediction takes them
 	gone   [][]byte         // keys to delete
 }
@@ -213,7 +214,7 @@ func (l *loader) load(tx *kv.Tx) error {
 		kind byte
 		read func(k, v []byte) error
 	}{{partByte, l.part}, {stateByte, l.state}, {predictionByte, l.prediction}, {countsByte, l.counts}} {
-		err := tx.Scan([]byte{ownByte, step.kind}, func(k, v []byte, damage error) error {
+		err := tx.Scan(append([]byte{ownByte, step.kind}, l.only...), func(k, v []byte, damage error) error {
 			err := damage
 			if err == nil {
 				err = step.read(k, v)

@@ -57,6 +57,29 @@ func Open(db *kv.DB, o Options) (*Bank, error) {
 	return b, nil
 }
 
+// LoadSpace reads the entries of a space whose records were written into the database since
+// Open, by an import.
+func (b *Bank) LoadSpace(space string) error {
+	const op = "qabank.LoadSpace"
+	b.write.Lock()
+	defer b.write.Unlock()
+	id := kv.NewSpaceID(space)
+	read := &Bank{db: b.db, o: b.o, spaces: map[string]*spaceIndex{}}
+	l := loader{bank: read, only: id[:], indexes: map[kv.SpaceID]*spaceIndex{}, states: map[string]state{}}
+	err := b.db.View(l.load)
+	if err == nil {
+		err = b.deleteKeys(l.damaged)
+	}
+	if err != nil || read.spaces[space] == nil {
+		return fault.Wrap(op, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spaces[space] = read.spaces[space]
+	b.bytes += read.bytes
+	return nil
+}
+
 func (b *Bank) deleteKeys(keys [][]byte) error {
 	for part := range slices.Chunk(keys, deleteBatch) {
 		err := b.db.Update(func(tx *kv.Tx) error {

@@ -238,6 +238,7 @@ func decodeVeto(value []byte) (chunks []percached.ChunkID, err error) {
 // loader fills a bank before it is shared.
 type loader struct {
 	bank    *Bank
+	only    []byte // the space; nil: all
 	indexes map[kv.SpaceID]*spaceIndex
 	states  map[string]state // by key, until an entry takes them
 	damaged [][]byte         // keys
@@ -249,7 +250,7 @@ func (l *loader) load(tx *kv.Tx) error {
 		read func(k, v []byte) error
 	}{{spaceByte, l.space}, {stateByte, l.state}, {contentByte, l.entry}, {vetoByte, l.veto}, {checkByte, l.check}, {countsByte, l.counts}} {
 		// An unreadable record comes without a value and counts as damaged.
-		err := tx.Scan([]byte{bankByte, step.kind}, func(k, v []byte, _ error) error {
+		err := tx.Scan(append([]byte{bankByte, step.kind}, l.only...), func(k, v []byte, _ error) error {
 			err := step.read(k, v)
 			if !errors.Is(err, sealed.ErrDamaged) {
 				return err

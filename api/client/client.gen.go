@@ -305,11 +305,13 @@ const (
 	ProblemTypeMediaType            ProblemType = "urn:percached:problem:media_type"
 	ProblemTypeMethodNotAllowed     ProblemType = "urn:percached:problem:method_not_allowed"
 	ProblemTypeModelNotFound        ProblemType = "urn:percached:problem:model_not_found"
+	ProblemTypeMoved                ProblemType = "urn:percached:problem:moved"
 	ProblemTypeNoOperation          ProblemType = "urn:percached:problem:no_operation"
 	ProblemTypeNotAcceptable        ProblemType = "urn:percached:problem:not_acceptable"
 	ProblemTypeNotFound             ProblemType = "urn:percached:problem:not_found"
 	ProblemTypeOverloaded           ProblemType = "urn:percached:problem:overloaded"
 	ProblemTypeQuotaExceeded        ProblemType = "urn:percached:problem:quota_exceeded"
+	ProblemTypeReadOnly             ProblemType = "urn:percached:problem:read_only"
 	ProblemTypeSlowRequest          ProblemType = "urn:percached:problem:slow_request"
 	ProblemTypeStarting             ProblemType = "urn:percached:problem:starting"
 	ProblemTypeTimeout              ProblemType = "urn:percached:problem:timeout"
@@ -2599,6 +2601,9 @@ type Settings struct {
 	// serve only exact repeats and questions that clearly mean the same.
 	MaxWrong *float64 `json:"max_wrong,omitempty"`
 
+	// MovedTo Base URL of the node that has the space now. Requests for the space are redirected there (307 `moved`), but for its settings, its deletion and its export.
+	MovedTo *string `json:"moved_to,omitempty"`
+
 	// Order Order of the chunks in a prompt. `relevance` puts the best first. `canonical` always puts
 	// the same chunks in the same order, so that more tensors are reused.
 	Order *Order `json:"order,omitempty"`
@@ -2615,6 +2620,9 @@ type Settings struct {
 
 	// Prompts The prompts of a space. An absent prompt is the built-in one.
 	Prompts *Prompts `json:"prompts,omitempty"`
+
+	// ReadOnly Whether changes of the space are refused (503 `read_only`), as while it is being moved.
+	ReadOnly *bool `json:"read_only,omitempty"`
 
 	// Stride Number of questions predicted at a time, 1 to 50.
 	Stride *int `json:"stride,omitempty"`
@@ -2644,11 +2652,13 @@ type SettingsChange struct {
 	K           *int            `json:"k,omitempty"`
 	KeepDays    *int            `json:"keep_days,omitempty"`
 	MaxWrong    *float64        `json:"max_wrong,omitempty"`
+	MovedTo     *string         `json:"moved_to,omitempty"`
 	Order       *Order          `json:"order,omitempty"`
 	Placement   *Placement      `json:"placement,omitempty"`
 	Planes      *Planes         `json:"planes,omitempty"`
 	Prediction  *PredictionMode `json:"prediction,omitempty"`
 	Prompts     *PromptsChange  `json:"prompts,omitempty"`
+	ReadOnly    *bool           `json:"read_only,omitempty"`
 	Stride      *int            `json:"stride,omitempty"`
 	TensorLimit *int64          `json:"tensor_limit,omitempty"`
 	Tensors     *bool           `json:"tensors,omitempty"`
@@ -4916,6 +4926,19 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntry(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ExportSpace Export a space
+	//
+	// Returns one space as an archive that `importSpace` reads on another node: documents, stored
+	// answers, facts, conversations, history, predictions, settings, prompts and the marks of
+	// deleted documents. It has no tensors, no tokens and no uploads. While uploads of the space
+	// wait, it is a conflict. An export of an encrypted data folder is encrypted like a backup
+	// (`application/octet-stream`). A
+	// response that ends normally is complete.
+	// Token: admin, for this space.
+	//
+	// Corresponds with GET /v1/spaces/{space}/export (the `ExportSpace` operationId).
+	ExportSpace(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListFacts List facts
 	//
 	// Returns all facts about the user, the latest first.
@@ -5013,6 +5036,19 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/spaces/{space}/history (the `ListHistory` operationId).
 	ListHistory(ctx context.Context, space SpacePath, params *ListHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ImportSpaceWithBody Import a space
+	//
+	// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
+	// space of this name that is not empty is a conflict. The space exists when the whole archive
+	// is verified and stored; after an error or a crash nothing of it exists. The settings
+	// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+	// Token: admin, for all spaces.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/spaces/{space}/import (the `ImportSpace` operationId).
+	ImportSpaceWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPredictions List predicted questions
 	//
@@ -6763,6 +6799,29 @@ func (c *Client) VetoEntry(ctx context.Context, space SpacePath, entry EntryPath
 	return c.Client.Do(req)
 }
 
+// ExportSpace Export a space
+//
+// Returns one space as an archive that `importSpace` reads on another node: documents, stored
+// answers, facts, conversations, history, predictions, settings, prompts and the marks of
+// deleted documents. It has no tensors, no tokens and no uploads. While uploads of the space
+// wait, it is a conflict. An export of an encrypted data folder is encrypted like a backup
+// (`application/octet-stream`). A
+// response that ends normally is complete.
+// Token: admin, for this space.
+//
+// Corresponds with GET /v1/spaces/{space}/export (the `ExportSpace` operationId).
+func (c *Client) ExportSpace(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportSpaceRequest(c.Server, space)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListFacts List facts
 //
 // Returns all facts about the user, the latest first.
@@ -6951,6 +7010,29 @@ func (c *Client) ClearHistory(ctx context.Context, space SpacePath, params *Clea
 // Corresponds with GET /v1/spaces/{space}/history (the `ListHistory` operationId).
 func (c *Client) ListHistory(ctx context.Context, space SpacePath, params *ListHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListHistoryRequest(c.Server, space, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ImportSpaceWithBody Import a space
+//
+// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
+// space of this name that is not empty is a conflict. The space exists when the whole archive
+// is verified and stored; after an error or a crash nothing of it exists. The settings
+// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+// Token: admin, for all spaces.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/spaces/{space}/import (the `ImportSpace` operationId).
+func (c *Client) ImportSpaceWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImportSpaceRequestWithBody(c.Server, space, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9758,6 +9840,40 @@ func NewVetoEntryRequestWithBody(server string, space SpacePath, entry EntryPath
 	return req, nil
 }
 
+// NewExportSpaceRequest constructs an http.Request for the ExportSpace method
+func NewExportSpaceRequest(server string, space SpacePath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/export", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListFactsRequest constructs an http.Request for the ListFacts method
 func NewListFactsRequest(server string, space SpacePath) (*http.Request, error) {
 	var err error
@@ -10166,6 +10282,42 @@ func NewListHistoryRequest(server string, space SpacePath, params *ListHistoryPa
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewImportSpaceRequestWithBody constructs an http.Request for the ImportSpace method, with any body, and a specified content type
+func NewImportSpaceRequestWithBody(server string, space SpacePath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "space", space, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/spaces/%s/import", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -11675,6 +11827,21 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/spaces/{space}/entries/{entry}/veto (the `VetoEntry` operationId).
 	VetoEntryWithResponse(ctx context.Context, space SpacePath, entry EntryPath, body VetoEntryJSONRequestBody, reqEditors ...RequestEditorFn) (*VetoEntryResponse, error)
 
+	// ExportSpaceWithResponse Export a space
+	//
+	// Returns one space as an archive that `importSpace` reads on another node: documents, stored
+	// answers, facts, conversations, history, predictions, settings, prompts and the marks of
+	// deleted documents. It has no tensors, no tokens and no uploads. While uploads of the space
+	// wait, it is a conflict. An export of an encrypted data folder is encrypted like a backup
+	// (`application/octet-stream`). A
+	// response that ends normally is complete.
+	// Token: admin, for this space.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/spaces/{space}/export (the `ExportSpace` operationId).
+	ExportSpaceWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ExportSpaceResponse, error)
+
 	// ListFactsWithResponse List facts
 	//
 	// Returns all facts about the user, the latest first.
@@ -11784,6 +11951,19 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/spaces/{space}/history (the `ListHistory` operationId).
 	ListHistoryWithResponse(ctx context.Context, space SpacePath, params *ListHistoryParams, reqEditors ...RequestEditorFn) (*ListHistoryResponse, error)
+
+	// ImportSpaceWithBodyWithResponse Import a space
+	//
+	// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
+	// space of this name that is not empty is a conflict. The space exists when the whole archive
+	// is verified and stored; after an error or a crash nothing of it exists. The settings
+	// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+	// Token: admin, for all spaces.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/spaces/{space}/import (the `ImportSpace` operationId).
+	ImportSpaceWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportSpaceResponse, error)
 
 	// ListPredictionsWithResponse List predicted questions
 	//
@@ -13323,6 +13503,29 @@ func (r VetoEntryResponse) StatusCode() int {
 	return 0
 }
 
+type ExportSpaceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportSpaceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportSpaceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
 type ListFactsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13517,6 +13720,31 @@ func (r ListHistoryResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r ListHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type ImportSpaceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Space
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// Status returns HTTPResponse.Status
+func (r ImportSpaceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ImportSpaceResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15191,6 +15419,27 @@ func (c *ClientWithResponses) VetoEntryWithResponse(ctx context.Context, space S
 	return ParseVetoEntryResponse(rsp)
 }
 
+// ExportSpaceWithResponse Export a space
+//
+// Returns one space as an archive that `importSpace` reads on another node: documents, stored
+// answers, facts, conversations, history, predictions, settings, prompts and the marks of
+// deleted documents. It has no tensors, no tokens and no uploads. While uploads of the space
+// wait, it is a conflict. An export of an encrypted data folder is encrypted like a backup
+// (`application/octet-stream`). A
+// response that ends normally is complete.
+// Token: admin, for this space.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/spaces/{space}/export (the `ExportSpace` operationId).
+func (c *ClientWithResponses) ExportSpaceWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ExportSpaceResponse, error) {
+	rsp, err := c.ExportSpace(ctx, space, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportSpaceResponse(rsp)
+}
+
 // ListFactsWithResponse List facts
 //
 // Returns all facts about the user, the latest first.
@@ -15359,6 +15608,25 @@ func (c *ClientWithResponses) ListHistoryWithResponse(ctx context.Context, space
 		return nil, err
 	}
 	return ParseListHistoryResponse(rsp)
+}
+
+// ImportSpaceWithBodyWithResponse Import a space
+//
+// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
+// space of this name that is not empty is a conflict. The space exists when the whole archive
+// is verified and stored; after an error or a crash nothing of it exists. The settings
+// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+// Token: admin, for all spaces.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/spaces/{space}/import (the `ImportSpace` operationId).
+func (c *ClientWithResponses) ImportSpaceWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportSpaceResponse, error) {
+	rsp, err := c.ImportSpaceWithBody(ctx, space, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseImportSpaceResponse(rsp)
 }
 
 // ListPredictionsWithResponse List predicted questions
@@ -17394,6 +17662,32 @@ func ParseVetoEntryResponse(rsp *http.Response) (*VetoEntryResponse, error) {
 	return response, nil
 }
 
+// ParseExportSpaceResponse parses an HTTP response from a ExportSpaceWithResponse call
+func ParseExportSpaceResponse(rsp *http.Response) (*ExportSpaceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportSpaceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListFactsResponse parses an HTTP response from a ListFactsWithResponse call
 func ParseListFactsResponse(rsp *http.Response) (*ListFactsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -17645,6 +17939,39 @@ func ParseListHistoryResponse(rsp *http.Response) (*ListHistoryResponse, error) 
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseImportSpaceResponse parses an HTTP response from a ImportSpaceWithResponse call
+func ParseImportSpaceResponse(rsp *http.Response) (*ImportSpaceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ImportSpaceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Space
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem

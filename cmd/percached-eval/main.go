@@ -25,7 +25,7 @@ Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
   percached-eval bench reuse --shape 135m`, stdin, stdout, stderr)
 	serve := commands.Serve() // the daemon that it measures
 	serve.Hidden = true
-	root.AddCommand(evalRunCommand(), evalReportCommand(), evalCompareCommand(), evalLoadCommand(), evalCheckCommand(), likenessCommand(), gateCommand(),
+	root.AddCommand(evalRunCommand(), evalReportCommand(), evalCompareCommand(), evalLoadCommand(), shardsCommand(), evalCheckCommand(), likenessCommand(), gateCommand(),
 		benchCommand(selftest.OpenLlama), drawCommand(), simulateCommand(), serve)
 	commands.Strict(root)
 	return root

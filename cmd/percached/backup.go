@@ -15,6 +15,7 @@ import (
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/link"
 )
 
 // backupReport is what percached backup --json prints.
@@ -53,10 +54,10 @@ delete later.`,
 		},
 		run: func(ctx context.Context, c *session, args []string) error {
 			if args[0] == "-" {
-				_, _, err := c.backup(ctx, c.out)
+				_, _, err := c.copyArchive(ctx, backupOf(c.Link), c.out)
 				return err
 			}
-			header, n, err := c.backupTo(ctx, args[0], force)
+			header, n, err := c.archiveTo(ctx, backupOf(c.Link), args[0], force)
 			if err != nil {
 				return err
 			}
@@ -85,19 +86,36 @@ func checkTarget(name string, force bool) error {
 	return fault.New(fault.Conflict, "cli.backup", "%s exists; name another file, or pass --force to overwrite it", name)
 }
 
-// backup copies a backup to a writer, and verifies it.
-func (c *session) backup(ctx context.Context, to io.Writer) (h backup.Header, n int64, err error) {
-	defer cmdline.Waiting(c.stderr, "writing the backup")()
-	resp, err := c.Link.Backup(ctx)
+// archiveSource requests an archive.
+type archiveSource struct {
+	doing string // shown meanwhile
+	open  func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// backupOf requests a backup.
+func backupOf(l *link.Link) archiveSource {
+	return archiveSource{"writing the backup", func(ctx context.Context) (io.ReadCloser, error) {
+		resp, err := l.Backup(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return resp.Body, nil
+	}}
+}
+
+// copyArchive copies an archive to a writer, and verifies it.
+func (c *session) copyArchive(ctx context.Context, from archiveSource, to io.Writer) (h backup.Header, n int64, err error) {
+	defer cmdline.Waiting(c.stderr, from.doing)()
+	body, err := from.open(ctx)
 	if err != nil {
 		return h, 0, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was read
+	defer body.Close() //nolint:errcheck // it was read
 	out := &countingWriter{w: bufio.NewWriterSize(to, 1<<20)}
-	if h, err = backup.Verify(io.TeeReader(resp.Body, out)); err == nil {
+	if h, err = backup.Verify(io.TeeReader(body, out)); err == nil {
 		err = out.w.Flush()
 	}
-	if out.err != nil { // the write failed, not the backup
+	if out.err != nil { // the write failed, not the archive
 		err = out.err
 	}
 	return h, out.n, err
@@ -117,9 +135,9 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// backupTo writes a backup to a file. The file gets its name only when it is complete;
-// until then its name is unique, even if two backups write the same file.
-func (c *session) backupTo(ctx context.Context, name string, force bool) (h backup.Header, n int64, err error) {
+// archiveTo writes an archive to a file. The file gets its name only when it is complete;
+// until then its name is unique, even if two commands write the same file.
+func (c *session) archiveTo(ctx context.Context, from archiveSource, name string, force bool) (h backup.Header, n int64, err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part") // only its owner can read it
 	if err != nil {
 		return h, 0, writeError(name, err)
@@ -130,7 +148,7 @@ func (c *session) backupTo(ctx context.Context, name string, force bool) (h back
 			os.Remove(f.Name()) //nolint:errcheck // the first error counts
 		}
 	}()
-	if h, n, err = c.backup(ctx, f); err != nil {
+	if h, n, err = c.copyArchive(ctx, from, f); err != nil {
 		return h, n, err
 	}
 	if err = errors.Join(f.Sync(), f.Close()); err != nil {

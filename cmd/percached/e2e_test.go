@@ -38,6 +38,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("config", func(t *testing.T) { w.of(t).configScene(ctx) })
 	t.Run("restart", func(t *testing.T) { w.of(t).restartScene(ctx) })
 	t.Run("backup", func(t *testing.T) { w.of(t).backupScene(ctx) })
+	t.Run("move", func(t *testing.T) { w.of(t).moveScene(ctx) })
 	t.Run("forget", func(t *testing.T) { w.of(t).forgetScene(ctx) })
 	// No job of the real worker fails, so none was retried well.
 	if d := cmp.Diff([]string{"retryJob"}, w.missed()); d != "" && !t.Failed() {

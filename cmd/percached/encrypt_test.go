@@ -330,3 +330,33 @@ func TestEncryptedUse(t *testing.T) {
 		}
 	}
 }
+
+// The export of a space of an encrypted folder is encrypted: another folder needs the same
+// passphrase to import it.
+func TestEncryptedExport(t *testing.T) {
+	data := encryptedData(t)
+	note := filepath.Join(t.TempDir(), "gate.md")
+	if err := os.WriteFile(note, []byte("The code of the gate is qzxgate5127.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "add", note, "--space", "mail", "--kind", "notes", "--data", data)
+	archive := filepath.Join(t.TempDir(), "mail")
+	must(t, "spaces", "export", "mail", archive, "--data", data)
+	if b, err := os.ReadFile(archive); err != nil || !bytes.HasPrefix(b, []byte("percached-encrypted-backup")) || bytes.Contains(b, []byte("qzxgate5127")) {
+		t.Errorf("the export is not encrypted: %v", err)
+	}
+	plain := filepath.Join(t.TempDir(), "plain")
+	_, errs, status := called(t.Context(), "spaces", "import", "mail", archive, "--data", plain)
+	if status != commands.ExitFailed || !strings.Contains(errs, "init --encrypt") {
+		t.Errorf("a plain folder: status %d: %s", status, errs)
+	}
+	second := filepath.Join(t.TempDir(), "second")
+	cheap := encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1}
+	if err := home.Encrypt(second, encryption.Source{File: os.Getenv("PERCACHED_KEY_FILE")}, cheap); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "spaces", "import", "mail", archive, "--data", second)
+	if out := must(t, "search", "gate", "code", "--space", "mail", "--data", second); !strings.Contains(out, "qzxgate5127") {
+		t.Errorf("%s", out)
+	}
+}

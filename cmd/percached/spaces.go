@@ -14,7 +14,8 @@ import (
 )
 
 func spacesCommand(dial dialer) *cobra.Command {
-	return group("spaces", "List, create, change and delete spaces", "", spacesList(dial), spacesCreate(dial), spacesSet(dial), spacesDelete(dial))
+	return group("spaces", "List, create, change, move and delete spaces", "", spacesList(dial), spacesCreate(dial), spacesSet(dial), spacesDelete(dial),
+		spacesExport(dial), spacesImport(dial), spacesMove(dial))
 }
 
 func spacesList(dial dialer) *cobra.Command {
@@ -81,6 +82,10 @@ Tensors:
   tensor_limit  maximum disk space for the tensors of the space, in bytes
   planes        tensors to store: kv or qkv
   whole         true: tokenize instructions and chunks as one text, without tensors
+
+Moving:
+  read_only     true: refuse changes of the space
+  moved_to      base URL of the node that has the space now; requests are redirected there
 
 Idle work:
   prediction    what to store for predicted questions: off, answers or both

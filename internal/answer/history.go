@@ -266,6 +266,17 @@ func (h *History) Clear(space string) (int, error) {
 	return n, nil
 }
 
+// LoadSpace makes the history read a space anew whose records were written into the database
+// since Open, by an import.
+func (h *History) LoadSpace(space string) error {
+	h.write.Lock()
+	defer h.write.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.spaces, space)
+	return nil
+}
+
 // DropSpace removes the history of a space with its counter and cursors. It returns how
 // many records there were.
 func (h *History) DropSpace(space string) (int, error) {

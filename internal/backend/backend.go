@@ -34,6 +34,7 @@ type Backend struct {
 
 	// spacesMu is held while a space is created, changed or deleted.
 	spacesMu sync.Mutex
+	writes   writes
 }
 
 // SetNode sets the open node with its inbox and recorder.
@@ -44,27 +45,29 @@ func (b *Backend) SetNode(n *node.Node, in *inbox.Inbox, rec *telemetry.Recorder
 // API returns the functions of the interface.
 func (b *Backend) API() api.Backend {
 	return api.Backend{
-		Ask: b.ask, Complete: b.complete, Embed: b.Embed, About: b.aboutAll, Status: b.status,
+		Ask: b.askHere, Complete: b.completeHere, Embed: b.Embed, About: b.aboutAll, Status: b.status,
 
 		Spaces: b.spaces, Space: b.space, CreateSpace: b.createSpace, ChangeSpace: b.changeSpace, DeleteSpace: b.deleteSpace,
+		ExportSpace: b.exportSpace, ImportSpace: b.importSpace,
 
-		Upload: b.upload, Uploads: b.uploads, UploadStatus: b.uploadStatus, CancelUpload: b.cancelUpload,
-		Documents: b.documents, Document: b.document, DeleteDocument: b.deleteDocument, Deletions: b.deletions,
+		Upload: writing(b, b.upload), Uploads: b.uploads, UploadStatus: b.uploadStatus, CancelUpload: writing(b, b.cancelUpload),
+		Documents: here(b, b.documents), Document: here(b, b.document), DeleteDocument: writing(b, b.deleteDocument), Deletions: here(b, b.deletions),
 
-		Facts: b.facts, AddFact: b.addFact, Fact: b.fact, ChangeFact: b.changeFact, DeleteFact: b.deleteFact,
+		Facts: here(b, b.facts), AddFact: writing(b, b.addFact), Fact: here(b, b.fact), ChangeFact: writing(b, b.changeFact), DeleteFact: writing(b, b.deleteFact),
 
-		History: b.history, ClearHistory: b.clearHistory,
+		History: here(b, b.history), ClearHistory: writing(b, b.clearHistory),
 
-		Conversations: b.conversations, CreateConversation: b.createConversation, Conversation: b.conversation,
-		AddTurns: b.addTurns, DeleteConversation: b.deleteConversation,
+		Conversations: here(b, b.conversations), CreateConversation: writing(b, b.createConversation), Conversation: here(b, b.conversation),
+		AddTurns: writing(b, b.addTurns), DeleteConversation: writing(b, b.deleteConversation),
 
-		SearchDocuments: b.searchDocuments, Entries: b.entries, SearchEntries: b.SearchEntries, Entry: b.entry, DeleteEntry: b.deleteEntry, VetoEntry: b.vetoEntry,
-		Export: b.export, Import: b.importLines, Gate: b.gate,
+		SearchDocuments: here(b, b.searchDocuments), Entries: here(b, b.entries), SearchEntries: here(b, b.SearchEntries), Entry: here(b, b.entry),
+		DeleteEntry: writing(b, b.deleteEntry), VetoEntry: writing(b, b.vetoEntry),
+		Export: here(b, b.export), Import: writing(b, b.importLines), Gate: here(b, b.gate),
 
 		Cache: b.cache, LimitCache: b.limitCache, VerifyCache: b.verifyCache, ClearCache: b.clearCache,
-		SpaceCache: b.spaceCache, Tree: b.tree, ClearSpaceCache: b.clearSpaceCache,
+		SpaceCache: here(b, b.spaceCache), Tree: here(b, b.tree), ClearSpaceCache: here(b, b.clearSpaceCache),
 
-		Predictions: b.predictions, Predict: b.predict,
+		Predictions: here(b, b.predictions), Predict: writing(b, b.predict),
 
 		Idle: b.idle, Device: b.device, Queue: b.queue, RetryJob: b.retryJob, Ledger: b.ledger,
 		Pause: b.pause, Resume: b.resume, Drain: b.drain, ForgetPlacements: b.forgetPlacements,

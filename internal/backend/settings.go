@@ -179,6 +179,11 @@ func (b *Backend) checkSettings(set api.Settings, space, at string) (wrong api.F
 		}
 		wrong = append(wrong, api.FieldError{Field: at + jsonName(t), Detail: detail})
 	}
+	if to := set.MovedTo; to != nil {
+		if detail := checkMovedTo(*to); detail != "" {
+			wrong = append(wrong, api.FieldError{Field: at + "moved_to", Detail: detail})
+		}
+	}
 	if _, err := answer.Default().With(percached.Settings{Whole: set.Whole, Placement: set.Placement}); err != nil && len(wrong) == 0 {
 		wrong = append(wrong, api.FieldError{Field: at + "whole", Detail: strings.TrimPrefix(cmdline.Sentence(err), "settings: whole: ")})
 	}

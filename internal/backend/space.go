@@ -57,7 +57,9 @@ func (b *Backend) effective(sp percached.Space) (api.Settings, error) {
 		set.Tensors = false
 	}
 	keep := b.KeepDays(sp)
+	readOnly, movedTo := deref(sp.Settings.ReadOnly), deref(sp.Settings.MovedTo)
 	return api.Settings{Settings: percached.Settings{
+		ReadOnly: &readOnly, MovedTo: &movedTo,
 		Threshold: &set.Threshold, Guard: &set.Guard, MaxWrong: &set.MaxWrong, Bank: &set.Bank, Tensors: &set.Tensors, Drafts: &set.Drafts, K: &set.K, Order: &set.Order,
 		Placement: &set.Placement, Planes: &set.Planes, Whole: &set.Whole, TensorLimit: sp.Settings.TensorLimit, KeepDays: &keep,
 		Prediction: &work.Prediction, Stride: &work.Stride, Adaptive: &work.Adaptive, Conversion: &work.Conversion,
@@ -169,13 +171,22 @@ func (b *Backend) createSpace(ctx context.Context, n api.NewSpace) (api.Space, e
 	return b.makeSpace(ctx, n)
 }
 
-func (b *Backend) changeSpace(_ context.Context, c api.SpaceChange) (api.Space, error) {
-	b.spacesMu.Lock()
-	defer b.spacesMu.Unlock()
-	sp, keys, err := b.mergeSettings(c.Space, c.Merge)
+func (b *Backend) changeSpace(ctx context.Context, c api.SpaceChange) (api.Space, error) {
+	sp, keys, err := b.mergeLocked(c)
 	if err != nil {
 		return api.Space{}, err
 	}
 	b.publish(api.EventSettings, c.Space, map[string]any{"keys": keys})
+	if frozen(sp.Settings) { // so an export from now on lacks nothing that was accepted
+		if err := b.writes.await(ctx, c.Space); err != nil {
+			return api.Space{}, err
+		}
+	}
 	return b.aboutSpace(sp)
+}
+
+func (b *Backend) mergeLocked(c api.SpaceChange) (percached.Space, []string, error) {
+	b.spacesMu.Lock()
+	defer b.spacesMu.Unlock()
+	return b.mergeSettings(c.Space, c.Merge)
 }

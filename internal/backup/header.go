@@ -11,8 +11,12 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// format is the version of the archive.
-const format = 1
+// format is the version of the archive, and spaceFormat that of an archive of one space. So a
+// program that knows only whole archives does not take one for the other.
+const (
+	format      = 1
+	spaceFormat = 2
+)
 
 // The names of an archive's entries.
 const (
@@ -24,7 +28,8 @@ const (
 // Header describes an archive.
 type Header struct {
 	Format    int       `json:"format"`
-	Schema    int       `json:"schema"` // the data folder's version
+	Space     string    `json:"space,omitempty"` // the only one in the archive; empty: all
+	Schema    int       `json:"schema"`          // the data folder's version
 	Percached string    `json:"percached"`
 	Made      time.Time `json:"made"`
 	Spaces    int       `json:"spaces"`

@@ -165,11 +165,14 @@ func (r *reader) begin(archive *tar.Reader) error {
 	if err := decode(h, archive, &r.header); err != nil {
 		return err
 	}
-	if r.header.Format > format {
+	if r.header.Format > spaceFormat {
 		return newerFormat(r.header.Format)
 	}
 	if r.header.Format < 1 {
 		return errors.New("its header contains no version")
+	}
+	if (r.header.Format == spaceFormat) != (r.header.Space != "") {
+		return errors.New("its version does not match its content")
 	}
 	return nil
 }

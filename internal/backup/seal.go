@@ -84,7 +84,7 @@ func openSealed(in *bufio.Reader, to Target) (*sealed, error) {
 	if err := json.Unmarshal(head, &h); err != nil {
 		return nil, damagedError(op, errors.New("its header is not valid JSON"))
 	}
-	if h.Header.Format > format {
+	if h.Header.Format > spaceFormat {
 		return nil, newerFormat(h.Header.Format)
 	}
 	s.Header = h.Header
@@ -151,5 +151,5 @@ func (s *summed) Read(p []byte) (int, error) {
 }
 
 func newerFormat(found int) error {
-	return fault.New(fault.Unsupported, "backup.Read", "the backup has format %d and this percached reads format %d; use a newer percached", found, format)
+	return fault.New(fault.Unsupported, "backup.Read", "the backup has format %d and this percached reads format %d; use a newer percached", found, spaceFormat)
 }

@@ -29,7 +29,9 @@ type Writer struct {
 
 // NewWriter starts an archive, which a seal with a key encrypts.
 func NewWriter(w io.Writer, seal Seal, h Header) (*Writer, error) {
-	h.Format = format
+	if h.Format = format; h.Space != "" {
+		h.Format = spaceFormat
+	}
 	var finish func() error
 	if seal.Key != nil {
 		var err error

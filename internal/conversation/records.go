@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/kv"
@@ -112,4 +113,39 @@ func decodeTurn(key, value []byte) (Turn, error) {
 		t.Chunks = append(t.Chunks, percached.ChunkID(bytes.Clone(r.Take(len(percached.ChunkID{})))))
 	}
 	return t, r.End("turn")
+}
+
+// load reads one space, or all without one.
+func (s *Store) load(only []byte) error {
+	var bad [][]byte
+	err := s.db.View(func(tx *kv.Tx) error {
+		if err := tx.Scan(append([]byte{ownByte, headByte}, only...), func(key, value []byte, damage error) error {
+			space, id, ok := parseKey(key)
+			var c *stored
+			err := damage
+			if ok && damage == nil {
+				c, err = decodeHead(key, value)
+			}
+			if !ok || c == nil || err != nil {
+				bad = append(bad, slices.Clone(key))
+				return nil
+			}
+			c.ID, c.space = id, space
+			s.of(space)[id] = c
+			return nil
+		}); err != nil {
+			return err
+		}
+		return tx.Keys(append([]byte{ownByte, turnByte}, only...), func(key []byte, _ int64) error {
+			space, id, ok := parseKey(key)
+			if !ok || s.spaces[space][id] == nil {
+				bad = append(bad, slices.Clone(key))
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return s.remove(bad)
 }

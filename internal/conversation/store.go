@@ -101,37 +101,16 @@ type Store struct {
 // Open opens the conversations in db. It drops records that cannot be read.
 func Open(db *kv.DB, now func() time.Time) (*Store, error) {
 	s := &Store{db: db, now: now, spaces: map[kv.SpaceID]map[ID]*stored{}}
-	var bad [][]byte
-	err := db.View(func(tx *kv.Tx) error {
-		if err := tx.Scan([]byte{ownByte, headByte}, func(key, value []byte, damage error) error {
-			space, id, ok := parseKey(key)
-			var c *stored
-			err := damage
-			if ok && damage == nil {
-				c, err = decodeHead(key, value)
-			}
-			if !ok || c == nil || err != nil {
-				bad = append(bad, slices.Clone(key))
-				return nil
-			}
-			c.ID, c.space = id, space
-			s.of(space)[id] = c
-			return nil
-		}); err != nil {
-			return err
-		}
-		return tx.Keys([]byte{ownByte, turnByte}, func(key []byte, _ int64) error {
-			space, id, ok := parseKey(key)
-			if !ok || s.spaces[space][id] == nil {
-				bad = append(bad, slices.Clone(key))
-			}
-			return nil
-		})
-	})
-	if err == nil {
-		err = s.remove(bad)
-	}
-	return s, fault.Wrap("conversation.Open", err)
+	return s, fault.Wrap("conversation.Open", s.load(nil))
+}
+
+// LoadSpace reads the conversations of a space whose records were written into the database
+// since Open, by an import.
+func (s *Store) LoadSpace(space string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := kv.NewSpaceID(space)
+	return fault.Wrap("conversation.LoadSpace", s.load(id[:]))
 }
 
 // of returns the conversations of a space. The caller holds mu.

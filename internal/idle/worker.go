@@ -126,8 +126,18 @@ func (w *Worker) Due(ctx context.Context, space string, k scheduler.Kind, limit 
 	if err != nil {
 		return nil, fault.Wrap(op, err)
 	}
+	if w.isFrozen(space) {
+		return nil, nil
+	}
 	due, err := w.kinds[k].due(ctx, space, r, limit)
 	return due[:min(len(due), limit)], fault.Wrap(op, err)
+}
+
+// isFrozen says whether a space is being moved to another node, or was: what idle work stores
+// here would be lost.
+func (w *Worker) isFrozen(space string) bool {
+	sp, err := w.Knowledge.Space(space)
+	return err == nil && (sp.Settings.ReadOnly != nil && *sp.Settings.ReadOnly || sp.Settings.MovedTo != nil)
 }
 
 // Do does one job.
@@ -141,7 +151,7 @@ func (w *Worker) Do(ctx context.Context, j scheduler.Job) (scheduler.Done, error
 	if err != nil {
 		return scheduler.Done{}, fault.Wrap(op, err)
 	}
-	if j.Kind.Predicts() && !r.predicts() { // it was due when it was found
+	if w.isFrozen(j.Space) || j.Kind.Predicts() && !r.predicts() { // it was due when it was found
 		return nothing()
 	}
 	done, err := k.do(ctx, j.Space, r, j.Subject)

@@ -64,6 +64,24 @@ func (in *Inbox) Snapshot(at func() error) (files []Kept, err error) {
 	return append(files, inMemory(formerDenied, b)), err
 }
 
+// SnapshotSpace calls at while no upload ends, unless uploads of the space wait.
+func (in *Inbox) SnapshotSpace(space string, at func() error) error {
+	in.writing.Lock()
+	defer in.writing.Unlock()
+	in.mu.Lock()
+	waiting := 0
+	for _, e := range in.queue {
+		if e.Space == space {
+			waiting++
+		}
+	}
+	in.mu.Unlock()
+	if waiting > 0 {
+		return fault.New(fault.Conflict, "inbox.SnapshotSpace", "uploads of the space are not processed yet (%d); wait until they have ended", waiting)
+	}
+	return at()
+}
+
 func inMemory(name string, b []byte) Kept {
 	return Kept{name, int64(len(b)), io.NopCloser(bytes.NewReader(b))}
 }

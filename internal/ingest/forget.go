@@ -167,6 +167,18 @@ func (l *Library) deleteNotedSpace(ctx context.Context, p *pending) (Receipt, er
 // created, so that nothing of the old one appears there.
 func (l *Library) FinishDeletion(ctx context.Context, space string) error {
 	const op = "ingest.FinishDeletion"
+	if l.isImporting(space) {
+		return fault.New(fault.Conflict, op, "the space %q is being imported; wait until that has ended", space)
+	}
+	id := kv.NewSpaceID(space)
+	if left, err := l.has(spaceKey("Fi", id)); err != nil || left { // an import that could not be undone
+		if err == nil {
+			err = dropImport(l.Meta, id)
+		}
+		if err != nil {
+			return fault.Wrap(op, err)
+		}
+	}
 	p := &pending{Space: space, Whole: true, Gone: true}
 	if noted, err := l.has(p.key()); err != nil || !noted {
 		return fault.Wrap(op, err)

@@ -61,8 +61,10 @@ type Layers struct {
 	Conversations history
 	Facts         facts // nil: none
 	Jobs          jobs
-	Asker         asker
-	Logger        *slog.Logger
+	// Loads make the layers that hold records of a space in memory read those of an imported one.
+	Loads  []func(space string) error
+	Asker  asker
+	Logger *slog.Logger
 	// Key is the folder's, for the marks of deleted documents. Now is time.Now if it is nil.
 	Key []byte
 	Now func() time.Time
@@ -74,9 +76,11 @@ type Library struct {
 	Layers
 	turns *turns
 
-	mu sync.Mutex // guards behind, unclean and uncleanAll
+	mu sync.Mutex // guards behind, importing, unclean and uncleanAll
 	// behind holds the spaces whose layers failed to follow the knowledge bank.
 	behind map[string]bool
+	// importing holds the spaces that are being imported.
+	importing map[string]bool
 	// unclean holds the spaces of which something was deleted since the last CleanUp: a token
 	// of one space must not see that another deleted something. After a crash it may be any.
 	unclean    map[string]bool
@@ -90,7 +94,7 @@ func New(l Layers) *Library {
 	if l.Now == nil {
 		l.Now = time.Now
 	}
-	return &Library{Layers: l, turns: newTurns(), behind: map[string]bool{}, unclean: map[string]bool{}, deleted: make(chan struct{}, 1)}
+	return &Library{Layers: l, turns: newTurns(), behind: map[string]bool{}, importing: map[string]bool{}, unclean: map[string]bool{}, deleted: make(chan struct{}, 1)}
 }
 
 // Behind reports whether the layers of some space failed to follow the knowledge bank.

@@ -18,14 +18,18 @@ import (
 // On disk, the memory of a document that the user deleted is a key and a value:
 //
 //	key: 'F' 'd', first 16 bytes of SHA-256 of the space's name, mark of the document (16 bytes)
-//	value: format version (1), mark of the folder (4 bytes), time of the deletion
+//	value: format version (2), mark of the key (4 bytes), time of the deletion
 //	(seconds since 1970, 8 bytes, big-endian), mark of the content (16 bytes; zeros: any)
 //
-// A mark is the beginning of HMAC-SHA256 under the folder's key. So the memory contains no
-// word of the document, and without the key nobody can find out which document it names.
-// It is deleted with its space, and when the document is added again.
+// A mark is the beginning of HMAC-SHA256 under a key that is made of the folder's key and the
+// space. So the memory contains no word of the document, and without the key nobody can find
+// out which document it names. It is deleted with its space, and when the document is added
+// again. A space that was imported brings the key of its marks along (markkey.go). In version
+// 1 the key is the folder's own, and the mark of the document covers the space's name: such a
+// memory cannot be exported.
 const (
-	rememberedVersion = 1
+	rememberedVersion = 2
+	rememberedFormer  = 1
 	rememberedSize    = 1 + 4 + 8 + 16
 )
 
@@ -33,11 +37,12 @@ const (
 type remembered struct {
 	when    time.Time
 	content [16]byte
-	own     bool // it was written under this folder's key
+	key     []byte // of its marks
+	own     bool   // it was written under this key
 }
 
-func (l *Library) mark(of string, parts ...[]byte) [16]byte {
-	h := hmac.New(sha256.New, l.Key)
+func mark(key []byte, of string, parts ...[]byte) [16]byte {
+	h := hmac.New(sha256.New, key)
 	h.Write([]byte(of))
 	for _, p := range parts {
 		h.Write(p)
@@ -46,44 +51,52 @@ func (l *Library) mark(of string, parts ...[]byte) [16]byte {
 }
 
 // rememberedIn is the prefix of all keys of a space.
-func rememberedIn(space string) []byte {
-	id := kv.NewSpaceID(space)
-	return append([]byte("Fd"), id[:]...)
-}
+func rememberedIn(space string) []byte { return spaceKey("Fd", kv.NewSpaceID(space)) }
 
 func (l *Library) rememberedKey(space string, id percached.DocumentID) []byte {
-	m := l.mark("document", []byte(space), []byte{0}, id[:])
+	m := mark(l.markKey(kv.NewSpaceID(space)), "document", id[:])
+	return append(rememberedIn(space), m[:]...)
+}
+
+// rememberedFormerKey is the key of a memory of version 1.
+func (l *Library) rememberedFormerKey(space string, id percached.DocumentID) []byte {
+	m := mark(l.Key, "document", []byte(space), []byte{0}, id[:])
 	return append(rememberedIn(space), m[:]...)
 }
 
 // contentMark is the mark of a document with this content.
-func (l *Library) contentMark(id percached.DocumentID, sum knowledgebank.ContentSum) [16]byte {
-	return l.mark("content", id[:], sum[:])
+func contentMark(key []byte, id percached.DocumentID, sum knowledgebank.ContentSum) [16]byte {
+	return mark(key, "content", id[:], sum[:])
 }
 
 // remember makes the memory of a stored document. If its record or its text is damaged, any
 // text under its name counts as the deleted one.
 func (l *Library) remember(space string, d percached.Document) (value []byte, err error) {
 	var content [16]byte
+	key := l.markKey(kv.NewSpaceID(space))
 	chunks, err := l.Knowledge.Chunks(space, d.Chunks)
 	switch {
 	case err == nil && len(chunks) == len(d.Chunks) && len(chunks) > 0: // without chunks the record is damaged
-		content = l.contentMark(d.ID, knowledgebank.SumContent(chunks))
+		content = contentMark(key, d.ID, knowledgebank.SumContent(chunks))
 	case err != nil && fault.KindOf(err) != fault.Internal:
 		return nil, err
 	}
-	folder := l.mark("folder")
-	value = append([]byte{rememberedVersion}, folder[:4]...)
+	own := mark(key, "folder")
+	value = append([]byte{rememberedVersion}, own[:4]...)
 	value = binary.BigEndian.AppendUint64(value, uint64(l.Now().Unix()))
 	return append(value, content[:]...), nil
 }
 
-func (l *Library) readRemembered(v []byte) (r remembered, err error) {
-	if len(v) != rememberedSize || v[0] != rememberedVersion {
+// readRemembered reads a memory of a space.
+func (l *Library) readRemembered(space kv.SpaceID, v []byte) (r remembered, err error) {
+	if len(v) != rememberedSize || v[0] != rememberedVersion && v[0] != rememberedFormer {
 		return r, fault.New(fault.Internal, "ingest: remembered", "the memory of a deleted document is unreadable")
 	}
-	folder := l.mark("folder")
-	r.own = [4]byte(v[1:5]) == [4]byte(folder[:4])
+	if r.key = l.Key; v[0] == rememberedVersion {
+		r.key = l.markKey(space)
+	}
+	own := mark(r.key, "folder")
+	r.own = [4]byte(v[1:5]) == [4]byte(own[:4])
 	r.when = time.Unix(int64(binary.BigEndian.Uint64(v[5:])), 0)
 	r.content = [16]byte(v[13:])
 	return r, nil
@@ -97,15 +110,18 @@ func (a *adding) leaveOutDeleted(ctx context.Context) error {
 	if err := a.Meta.View(func(tx *kv.Tx) error {
 		for _, s := range a.batch {
 			id := percached.NewDocumentID(s.Key)
-			v, err := tx.Get(a.rememberedKey(a.space, id))
-			if fault.KindOf(err) == fault.NotFound {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if r, err := a.readRemembered(v); err == nil { // an unreadable one keeps nothing out
-				found[id] = r
+			for _, key := range [][]byte{a.rememberedKey(a.space, id), a.rememberedFormerKey(a.space, id)} {
+				v, err := tx.Get(key)
+				if fault.KindOf(err) == fault.NotFound {
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				if r, err := a.readRemembered(kv.NewSpaceID(a.space), v); err == nil { // an unreadable one keeps nothing out
+					found[id] = r
+					break
+				}
 			}
 		}
 		return nil
@@ -129,7 +145,7 @@ func (a *adding) leaveOutDeleted(ctx context.Context) error {
 			a.reportDeleted(s, r)
 			continue
 		case ok:
-			again = append(again, a.rememberedKey(a.space, id))
+			again = append(again, a.rememberedKey(a.space, id), a.rememberedFormerKey(a.space, id))
 		}
 		rest = append(rest, s)
 	}
@@ -159,7 +175,7 @@ func (a *adding) isDeleted(ctx context.Context, s *knowledgebank.Source, id perc
 	if fault.KindOf(err) == fault.Invalid {
 		return false, nil // adding it reports why
 	}
-	return err == nil && r.content == a.contentMark(id, sum), err
+	return err == nil && r.content == contentMark(r.key, id, sum), err
 }
 
 // reportDeleted counts a document that the user deleted, and names its file.
@@ -183,24 +199,30 @@ func (l *Library) Remembered(space string) (n int, err error) {
 
 // forgetRemembered deletes what is remembered of a space's documents.
 func (l *Library) forgetRemembered(space string) error {
-	return l.deleteRemembered(rememberedIn(space), nil)
+	if err := l.deleteRemembered(rememberedIn(space), nil); err != nil {
+		return err
+	}
+	return l.deleteRemembered(spaceKey("Fk", kv.NewSpaceID(space)), nil)
 }
 
 // dropForeign deletes what was remembered under the key of another folder, from which a
 // backup was restored: it matches no document here.
 func (l *Library) dropForeign() error {
-	return l.deleteRemembered([]byte("Fd"), func(v []byte) bool {
-		r, err := l.readRemembered(v)
+	return l.deleteRemembered([]byte("Fd"), func(key, v []byte) bool {
+		if len(key) < len("Fd")+len(kv.SpaceID{}) {
+			return true
+		}
+		r, err := l.readRemembered(kv.SpaceID(key[len("Fd"):]), v)
 		return err != nil || !r.own
 	})
 }
 
-// deleteRemembered deletes keys with a prefix whose values are chosen. A nil chosen means all.
-func (l *Library) deleteRemembered(prefix []byte, chosen func(value []byte) bool) error {
+// deleteRemembered deletes the chosen records with a prefix. A nil chosen means all.
+func (l *Library) deleteRemembered(prefix []byte, chosen func(key, value []byte) bool) error {
 	var keys [][]byte
 	err := l.Meta.View(func(tx *kv.Tx) error {
 		return tx.Each(prefix, func(k, v []byte) error {
-			if chosen == nil || chosen(v) {
+			if chosen == nil || chosen(k, v) {
 				keys = append(keys, append([]byte(nil), k...))
 			}
 			return nil

@@ -3,6 +3,10 @@ package ingest_test
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,5 +197,37 @@ func TestKeepClean(t *testing.T) {
 	<-ended
 	if found := w.traces("zyxwv"); len(found) > 0 {
 		t.Errorf("left: %q", found)
+	}
+}
+
+// A memory of version 1, whose marks are under the folder's own key, keeps its document out,
+// and is forgotten when the document is added again.
+func TestFormerMemory(t *testing.T) {
+	w := newWorld(t)
+	mark := func(parts ...string) []byte {
+		h := hmac.New(sha256.New, w.Library.Key)
+		h.Write([]byte(strings.Join(parts, "")))
+		return h.Sum(nil)
+	}
+	id, at := percached.NewDocumentID("a"), kv.NewSpaceID(space)
+	key := slices.Concat([]byte("Fd"), at[:], mark("document", space, "\x00", string(id[:]))[:16])
+	value := slices.Concat([]byte{1}, mark("folder")[:4], binary.BigEndian.AppendUint64(nil, 1), make([]byte, 16))
+	w.ok(w.Meta.Update(func(tx *kv.Tx) error { return tx.Set(key, value) }))
+	w.reopen(true)
+	w.remembered(1)
+	again := note("a", "Ducks swim.")
+	again.Again = true
+	for _, tt := range []struct {
+		add  *knowledgebank.Source
+		left int
+	}{{note("a", "Ducks swim."), 1}, {again, 0}} {
+		r, err := w.Add(t.Context(), space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
+			return emit(tt.add)
+		}, nil)
+		w.ok(err)
+		if r.Deleted != tt.left {
+			t.Errorf("%+v", r)
+		}
+		w.remembered(tt.left)
 	}
 }

@@ -90,12 +90,13 @@ func layers() []layer {
 		{"internal/child", shell},
 		{"internal/selftest/...", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "llm/llmtest", "models", "qkvtree", "scheduler"})},
 		{"internal/daemon", daemon},
+		{"internal/move", append(shell, "api/client", "internal/backup", "internal/link")},
 		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/link", "models/...")},
 		{"internal/commands", slices.Concat(shell, []string{"api/client", "internal/daemon", "internal/node", "llm/jinja"})},
 		{"eval/...", []string{"api/client"}},
 		{"clients/go", []string{"api/client"}},
-		{"cmd/percached-eval/...", append(top, "eval/...", "internal/commands")},
-		{"cmd/percached/...", append(top, "internal/commands", "internal/demo/...", "internal/follow/...")},
+		{"cmd/percached-eval/...", append(top, "eval/...", "internal/commands", "internal/move")},
+		{"cmd/percached/...", append(top, "internal/commands", "internal/demo/...", "internal/follow/...", "internal/move")},
 	}
 }
 

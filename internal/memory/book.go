@@ -289,6 +289,17 @@ func (b *Book) Change(ctx context.Context, space string, id percached.DocumentID
 	return f, fault.Wrap(op, err)
 }
 
+// LoadSpace makes the book read a space anew whose records were written into the database by
+// an import.
+func (b *Book) LoadSpace(space string) error {
+	b.write.Lock()
+	defer b.write.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.spaces, space)
+	return nil
+}
+
 // DropSpace forgets which documents of a space are facts.
 func (b *Book) DropSpace(space string) error {
 	const op = "memory.DropSpace"

@@ -92,12 +92,9 @@ func (n *Node) Backup(ctx context.Context, in *inbox.Inbox, to io.Writer) error 
 			holds.Uploads++
 		}
 	}
-	var seal backup.Seal
-	if n.Home.Encryption != nil {
-		seal.Key = n.Home.Encryption
-		if seal.File, err = n.Home.WrappedKey(); err != nil {
-			return err
-		}
+	seal, err := n.seal()
+	if err != nil {
+		return err
 	}
 	w, err := backup.NewWriter(to, seal, backup.Header{
 		Schema: home.Version, Percached: version.String(), Made: made.UTC(), Spaces: holds.Spaces, Documents: holds.Documents, Uploads: holds.Uploads,
@@ -144,11 +141,19 @@ func (n *Node) backupFiles(w *backup.Writer) error {
 		}
 	}
 	for _, folder := range folders {
-		for _, one := range PromptFields(&Prompts{}) {
-			name := path.Join(folder, one.Name+".txt")
-			if err := backupFile(w, n.Home.Path(filepath.FromSlash(name)), name); err != nil {
-				return err
-			}
+		if err := n.backupPrompts(w, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backupPrompts adds the prompts in a folder.
+func (n *Node) backupPrompts(w *backup.Writer, folder string) error {
+	for _, one := range PromptFields(&Prompts{}) {
+		name := path.Join(folder, one.Name+".txt")
+		if err := backupFile(w, n.Home.Path(filepath.FromSlash(name)), name); err != nil {
+			return err
 		}
 	}
 	return nil

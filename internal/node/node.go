@@ -167,6 +167,9 @@ func (n *Node) openDatabases(log *slog.Logger) (err error) {
 		return err
 	}
 	n.closers = append(n.closers, n.Meta.Close)
+	if err := n.dropImports(); err != nil {
+		return err
+	}
 	tensors := kv.Default()
 	tensors.Key = n.Home.Subkey("tensors")
 	tensors.Disposable, tensors.Logger, tensors.ValueLogFileSize, tensors.MinFree = true, log, logFile, MinFree
@@ -303,6 +306,7 @@ func (n *Node) wireIdle(c Options, log *slog.Logger) error {
 	})
 	n.Memory = memory.New(memory.Options{DB: n.Meta, Knowledge: n.Knowledge, Store: n.storeDocument, Now: n.Now})
 	n.Library.Facts = n.Memory
+	n.Library.Loads = []func(string) error{n.Bank.LoadSpace, n.Predictor.LoadSpace, n.Conversations.LoadSpace, n.History.LoadSpace, n.Memory.LoadSpace}
 	n.Worker, err = idle.New(idle.Parts{
 		Knowledge: n.Knowledge, Index: n.Index, Bank: n.Bank, Tree: n.Tree, History: n.History, Asker: n.Asker,
 		Predictor: n.Predictor, Library: n.Library, Placements: n.Placements, Memory: n.Memory, Embedder: n.QuestionEmbedder, Engine: n.Engine, Now: n.Now,
@@ -338,40 +342,6 @@ func (noEngine) Generate(context.Context, percached.Prompt, func(string) error) 
 }
 
 func (noEngine) Info() percached.ModelInfo { return percached.ModelInfo{} }
-
-// recover completes what a crash interrupted. If that fails, for example on a full disk, the
-// node can still answer questions.
-func (n *Node) recover(ctx context.Context) error {
-	err := n.Library.Recover(ctx, n.Home.Unclean)
-	if err == nil {
-		n.Home.Unclean = false
-		if !n.SkipCleanUp {
-			err = n.Library.CleanUp(ctx, nil)
-		}
-	}
-	return n.warnUnfinished(ctx, err)
-}
-
-// CleanUp removes the bytes of deleted data that an earlier process left on disk. If ctx
-// ends first, the next process continues.
-func (n *Node) CleanUp(ctx context.Context) {
-	due, err := n.Library.NeedsCleanUp()
-	if err == nil && due {
-		if err = n.Library.CleanUp(ctx, nil); err == nil {
-			n.Log.Info("removed the bytes of deleted data from disk")
-		}
-	}
-	_ = n.warnUnfinished(ctx, err)
-}
-
-// warnUnfinished logs an error of recovery. The node works without it.
-func (n *Node) warnUnfinished(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	n.Log.Warn("cannot complete the work of an earlier process; will retry at the next start", "kind", fault.KindOf(err), "error", err)
-	return nil
-}
 
 // Close closes everything in the opposite order.
 func (n *Node) Close() error {

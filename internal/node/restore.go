@@ -133,6 +133,9 @@ func (s *stagedRestore) read(ctx context.Context, from io.Reader, allow func(bac
 			if b.Schema > home.Version {
 				return fault.New(fault.Unsupported, "percached: restore", "a newer percached made this backup (folder version %d; this percached supports %d); upgrade percached", b.Schema, home.Version)
 			}
+			if b.Space != "" {
+				return fault.New(fault.Invalid, "percached: restore", "this is the export of one space, not a backup; import it with percached spaces import %s", b.Space)
+			}
 			return allow(b)
 		},
 		Key:  s.home.KeyOf,

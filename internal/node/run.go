@@ -129,3 +129,37 @@ func (n *Node) withIdleRules(fn func(idle.Config) error) func(config.Config) err
 // UploadMemory is the memory for documents that are being added, for a machine with this
 // much memory: 1/16 of it, but at least 64 MiB and at most 256 MiB.
 func UploadMemory(all int64) int64 { return min(max(all/16, 64<<20), 256<<20) }
+
+// recover completes what a crash interrupted. If that fails, for example on a full disk, the
+// node can still answer questions.
+func (n *Node) recover(ctx context.Context) error {
+	err := n.Library.Recover(ctx, n.Home.Unclean)
+	if err == nil {
+		n.Home.Unclean = false
+		if !n.SkipCleanUp {
+			err = n.Library.CleanUp(ctx, nil)
+		}
+	}
+	return n.warnUnfinished(ctx, err)
+}
+
+// CleanUp removes the bytes of deleted data that an earlier process left on disk. If ctx
+// ends first, the next process continues.
+func (n *Node) CleanUp(ctx context.Context) {
+	due, err := n.Library.NeedsCleanUp()
+	if err == nil && due {
+		if err = n.Library.CleanUp(ctx, nil); err == nil {
+			n.Log.Info("removed the bytes of deleted data from disk")
+		}
+	}
+	_ = n.warnUnfinished(ctx, err)
+}
+
+// warnUnfinished logs an error of recovery. The node works without it.
+func (n *Node) warnUnfinished(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	n.Log.Warn("cannot complete the work of an earlier process; will retry at the next start", "kind", fault.KindOf(err), "error", err)
+	return nil
+}

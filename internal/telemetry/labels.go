@@ -44,7 +44,7 @@ var (
 	// operations are the operationIds of openapi.yaml.
 	operations = []string{
 		"page", "pageFile", "health", "ready", "openapi", "metrics", "about", "getStatus", "events",
-		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace",
+		"listSpaces", "createSpace", "getSpace", "changeSpace", "deleteSpace", "exportSpace", "importSpace",
 		"upload", "uploadDocuments", "listUploads", "getUpload", "cancelUpload", "listDocuments", "getDocument", "deleteDocument", "getDeletions",
 		"ask", "askStream", "complete", "completeStream", "listHistory", "clearHistory",
 		"listConversations", "createConversation", "getConversation", "addTurns", "deleteConversation",

@@ -147,6 +147,7 @@ func (h *Home) isNew() (bool, error) {
 	for _, e := range entries {
 		switch e.Name() {
 		case "lock", "key", "key" + durable.Unfinished, "schema" + durable.Unfinished, "percached.conf",
+			"token", "tokens.json", "tokens.lock", // a deployment gives all its nodes the same
 			encryptionFile, encryptionFile + durable.Unfinished, secretLock,
 			"key.part", "schema.part": // temporary files of earlier versions
 		default:

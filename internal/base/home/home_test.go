@@ -74,19 +74,23 @@ func TestUnclean(t *testing.T) {
 	h.Close()
 }
 
-// A folder may be configured before its first use, and the configuration stays.
+// A folder may get its configuration and its tokens before its first use, and they stay.
 func TestConfiguredBefore(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "percached.conf")
-	if err := os.WriteFile(file, []byte("k = 4\n"), 0o600); err != nil {
-		t.Fatal(err)
+	files := map[string]string{"percached.conf": "k = 4\n", "token": "pc_x\n", "tokens.json": "{}\n"}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	h := open(t, dir)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := os.ReadFile(file); string(b) != "k = 4\n" || h.Unclean {
-		t.Errorf("%q, %v, unclean %v", b, err, h.Unclean)
+	for name, text := range files {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); string(b) != text || h.Unclean {
+			t.Errorf("%s: %q, %v, unclean %v", name, b, err, h.Unclean)
+		}
 	}
 }
 

@@ -128,6 +128,11 @@ func (db *DB) Snapshot() (*Snapshot, error) {
 // Each calls fn with all keys and values, like Tx.Each.
 func (s *Snapshot) Each(fn func(key, value []byte) error) error { return s.tx.Each(nil, fn) }
 
+// Within calls fn with the keys that begin with prefix and their values, like Tx.Each.
+func (s *Snapshot) Within(prefix []byte, fn func(key, value []byte) error) error {
+	return s.tx.Each(prefix, fn)
+}
+
 // Close ends the snapshot.
 func (s *Snapshot) Close() {
 	s.tx.db.gate.unpin()

@@ -1,0 +1,182 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/percached/percached"
+	"github.com/percached/percached/internal/backup"
+	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/home"
+	"github.com/percached/percached/internal/base/kv"
+	"github.com/percached/percached/internal/base/version"
+	"github.com/percached/percached/internal/inbox"
+	"github.com/percached/percached/internal/ingest"
+)
+
+// ExportSpace writes one space: a backup with its records and prompts alone. It refuses while
+// uploads of the space wait.
+func (n *Node) ExportSpace(ctx context.Context, in *inbox.Inbox, space string, to io.Writer) error {
+	holds, err := n.Knowledge.Stats(space)
+	if err != nil {
+		return err
+	}
+	_ = n.flush(ctx) // counts in memory; an export without them is valid, too
+	var meta *kv.Snapshot
+	var made time.Time
+	if err := in.SnapshotSpace(space, func() (err error) {
+		made = n.Now()
+		meta, err = n.Meta.Snapshot()
+		return err
+	}); err != nil {
+		return err
+	}
+	defer meta.Close()
+	seal, err := n.seal()
+	if err != nil {
+		return err
+	}
+	w, err := backup.NewWriter(to, seal, backup.Header{
+		Schema: home.Version, Percached: version.String(), Made: made.UTC(), Space: space, Spaces: 1, Documents: holds.Documents,
+	})
+	if err != nil {
+		return err
+	}
+	if promptName.MatchString(space) && !IsPromptFile(space) {
+		if err := n.backupPrompts(w, path.Join("prompts", space)); err != nil {
+			return err
+		}
+	}
+	if err := n.Library.ExportSpace(meta, space, func(key, value []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return w.Record(key, value)
+	}); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// seal is the encryption of a backup: that of the folder, if it has one.
+func (n *Node) seal() (seal backup.Seal, err error) {
+	if n.Home.Encryption == nil {
+		return seal, nil
+	}
+	seal.Key = n.Home.Encryption
+	seal.File, err = n.Home.WrappedKey()
+	return seal, err
+}
+
+// Import is the import of an exported space in progress.
+type Import struct {
+	n       *Node
+	space   string
+	into    *ingest.Import
+	prompts Prompts
+}
+
+// BeginImport begins to import a space. The space must not exist, or be empty; nothing else
+// may create it meanwhile. End it with Read.
+func (n *Node) BeginImport(ctx context.Context, space string) (*Import, error) {
+	const op = "percached: import"
+	empty, err := n.isEmpty(space)
+	if fault.KindOf(err) == fault.NotFound {
+		err = nil
+	}
+	if err == nil && empty {
+		_, err = n.Library.DeleteSpace(ctx, space)
+	}
+	if err != nil {
+		return nil, err
+	}
+	into, err := n.Library.BeginImport(ctx, space)
+	if fault.KindOf(err) == fault.Conflict && !empty {
+		return nil, fault.New(fault.Conflict, op, "the space %q exists here and is not empty, or is being imported; delete it first, or export it to keep a copy", space)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Import{n: n, space: space, into: into}, nil
+}
+
+// isEmpty says whether an existing space holds nothing of a user.
+func (n *Node) isEmpty(space string) (bool, error) {
+	st, err := n.Knowledge.Stats(space)
+	if err != nil || st.Documents > 0 || n.Conversations.Count(space) > 0 {
+		return false, err
+	}
+	asked, err := n.History.Recent(space, 1)
+	return len(asked) == 0, err
+}
+
+// Read reads the exported space and makes it exist here. After an error, and after a crash
+// meanwhile, nothing of it exists.
+func (i *Import) Read(ctx context.Context, from io.Reader) (percached.Space, error) {
+	err := i.readAll(ctx, from)
+	if err == nil {
+		err = i.n.PromptFiles(i.space).Write(i.prompts)
+	}
+	if err == nil {
+		err = i.into.Commit(ctx, func(s *percached.Settings) { s.ReadOnly, s.MovedTo = nil, nil })
+	}
+	if err != nil {
+		err = errors.Join(err, i.into.Abort(ctx))
+		return percached.Space{}, errors.Join(err, i.n.PromptFiles(i.space).Remove())
+	}
+	sp, err := i.n.Knowledge.Space(i.space)
+	if err == nil {
+		err = i.n.LimitTensors(sp)
+	}
+	return sp, err
+}
+
+func (i *Import) readAll(ctx context.Context, from io.Reader) error {
+	const op = "percached: import"
+	_, err := backup.Read(from, backup.Target{
+		Header: func(b backup.Header) error {
+			switch {
+			case b.Schema > home.Version:
+				return fault.New(fault.Unsupported, op, "a newer percached made this export (folder version %d; this percached supports %d); upgrade percached", b.Schema, home.Version)
+			case b.Space == "":
+				return fault.New(fault.Invalid, op, "this is a backup of all spaces, not the export of one; restore it with percached restore")
+			case b.Space != i.space:
+				return fault.New(fault.Invalid, op, "this is the export of the space %q; a space keeps its name", b.Space)
+			}
+			return nil
+		},
+		Key: i.n.Home.KeyOf,
+		File: func(name string, _ int64, from io.Reader) error {
+			for _, one := range PromptFields(&i.prompts) {
+				if name != path.Join("prompts", i.space, one.Name+".txt") {
+					continue
+				}
+				b, err := io.ReadAll(from) // backup.Read limits its size
+				text := strings.ToValidUTF8(string(b), "\uFFFD")
+				*one.Text = &text
+				return err
+			}
+			return fault.New(fault.Invalid, op, "it contains a file that does not belong to the space")
+		},
+		Record: func(key, value []byte) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return i.into.Set(key, value)
+		},
+	})
+	return err
+}
+
+// dropImports deletes what a crash left of imports.
+func (n *Node) dropImports() error {
+	left, err := ingest.DropImports(n.Meta)
+	for _, space := range left {
+		err = errors.Join(err, n.PromptFiles(space).Remove())
+	}
+	return err
+}
