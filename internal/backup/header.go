@@ -11,8 +11,11 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// format is the version of the archive.
-const format = 1
+// format is the version of the archive, and incrementFormat that of an increment.
+const (
+	format          = 1
+	incrementFormat = 2
+)
 
 // The names of an archive's entries.
 const (
@@ -30,7 +33,32 @@ type Header struct {
 	Spaces    int       `json:"spaces"`
 	Documents int       `json:"documents"`
 	Uploads   int       `json:"uploads"` // uploads that are not processed yet
+	// Increment: the archive holds what changed since the one before it, and is useless without.
+	Increment bool `json:"increment,omitempty"`
 }
+
+// check refuses an archive that cannot be read for a target.
+func (h Header) check(to Target) error {
+	switch {
+	case h.Format > incrementFormat, h.Format == incrementFormat && !h.Increment:
+		return newerFormat(h.Format)
+	case h.Format < format:
+		return errors.New("its header contains no version")
+	case h.Increment && h.Format != incrementFormat:
+		return errors.New("its header contradicts itself")
+	case h.Increment && to.Change == nil:
+		return fault.New(fault.Invalid, "backup.Read", "this is one increment of a backup in object storage, useless alone; restore from there: percached restore s3://BUCKET/PREFIX")
+	case !h.Increment && to.Change != nil:
+		return errors.New("it is a whole backup where an increment belongs")
+	}
+	return nil
+}
+
+// The first byte of a value in an increment.
+const (
+	changeSet     = 1
+	changeDeleted = 0
+)
 
 // end is the last entry of an archive.
 type end struct {

@@ -78,8 +78,11 @@ func openSealed(in *bufio.Reader, to Target) (*sealed, error) {
 	if err := json.Unmarshal(head, &h); err != nil {
 		return nil, damagedError(op, errors.New("its header is not valid JSON"))
 	}
-	if h.Header.Format > format {
-		return nil, newerFormat(h.Header.Format)
+	if err := h.Header.check(to); err != nil {
+		if fault.KindOf(err) == fault.Internal {
+			err = damagedError(op, err)
+		}
+		return nil, err
 	}
 	s.Header = h.Header
 	if to.Key == nil {

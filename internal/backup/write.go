@@ -29,7 +29,9 @@ type Writer struct {
 
 // NewWriter starts an archive, which a seal with a key encrypts.
 func NewWriter(w io.Writer, seal Seal, h Header) (*Writer, error) {
-	h.Format = format
+	if h.Format = format; h.Increment {
+		h.Format = incrementFormat
+	}
 	var finish func() error
 	if seal.Key != nil {
 		var err error
@@ -79,6 +81,14 @@ func (a *Writer) Record(key, value []byte) error {
 		return nil
 	}
 	return a.flush()
+}
+
+// Change adds a changed record to an increment. The caller adds keys in ascending order.
+func (a *Writer) Change(key, value []byte, deleted bool) error {
+	if deleted {
+		return a.Record(key, []byte{changeDeleted})
+	}
+	return a.Record(key, append([]byte{changeSet}, value...))
 }
 
 func (a *Writer) flush() error {
