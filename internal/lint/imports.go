@@ -24,7 +24,7 @@ func layers() []layer {
 	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/budget", "internal/config", "internal/token"))
 	engine := slices.Clip(append(nouns, "llm"))
 	siblings := []string{"qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...", "scheduler/..."}
-	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
+	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/...", "internal/remotebackup"}
 	node := slices.Clip(slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"}))
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
 	daemon := slices.Clip(append(backend, "internal/backend", "internal/link", "internal/base/kv/kvtest"))
@@ -47,6 +47,7 @@ func layers() []layer {
 		{"internal/backup", nouns},
 		{"internal/budget", nil},
 		{"internal/pull", nouns},
+		{"internal/remotebackup", nouns},
 		{"internal/token", nouns},
 		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
 		// The engines.
@@ -151,6 +152,7 @@ func doors() map[string]string {
 		"github.com/ollama/ollama":         "llm/llamacpp/...",
 		"github.com/ardanlabs/":            "llm/jinja",
 		"github.com/emersion/":             "internal/follow/account",
+		"github.com/minio/":                "internal/remotebackup",
 
 		"github.com/parquet-go/": "eval/enronqa",
 		"gonum.org/":             "eval/figure",

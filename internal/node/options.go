@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/percached/percached"
@@ -9,6 +10,7 @@ import (
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/internal/remotebackup"
 	"github.com/percached/percached/models"
 	"github.com/percached/percached/qabank"
 	"github.com/percached/percached/qkvtree"
@@ -25,7 +27,15 @@ type Options struct {
 func Default() Options { return Options{Config: config.Default()} }
 
 // CheckConfig reports what the layers find wrong with a configuration.
-func CheckConfig(c config.Config) error { return IdleConfig(c).Validate() }
+func CheckConfig(c config.Config) error {
+	err := IdleConfig(c).Validate()
+	if c.Backup.To != "" {
+		if _, wrong := remotebackup.Parse(c.Backup.To); wrong != nil {
+			err = errors.Join(err, &config.KeyError{Key: "backup-to", Err: wrong})
+		}
+	}
+	return err
+}
 
 // IdleConfig returns the rules of idle work without the cut-off, which depends on the model.
 func IdleConfig(c config.Config) idle.Config {
