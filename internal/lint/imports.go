@@ -47,7 +47,7 @@ func layers() []layer {
 		{"internal/backup", nouns},
 		{"internal/budget", nil},
 		{"internal/pull", nouns},
-		{"internal/remotebackup", nouns},
+		{"internal/remotebackup/...", nouns},
 		{"internal/token", nouns},
 		{"internal/config", append(nouns, "internal/base/cmdline", "internal/base/home")},
 		// The engines.
@@ -96,7 +96,7 @@ func layers() []layer {
 
 // inTests lists what tests of every layer may import in addition.
 func inTests() []string {
-	return []string{".", "internal/node/nodetest", "internal/base/fault", "internal/base/kv", "internal/base/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
+	return []string{".", "internal/node/nodetest", "internal/remotebackup/s3test", "internal/base/fault", "internal/base/kv", "internal/base/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
 }
 
 // imports: packages import each other only as planned, and the root package imports the
@@ -152,7 +152,7 @@ func doors() map[string]string {
 		"github.com/ollama/ollama":         "llm/llamacpp/...",
 		"github.com/ardanlabs/":            "llm/jinja",
 		"github.com/emersion/":             "internal/follow/account",
-		"github.com/minio/":                "internal/remotebackup",
+		"github.com/minio/":                "internal/remotebackup/...",
 
 		"github.com/parquet-go/": "eval/enronqa",
 		"gonum.org/":             "eval/figure",

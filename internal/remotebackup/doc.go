@@ -11,7 +11,7 @@
 // manifest of a chain's whole archive first, so that no chain is listed that cannot be restored. It
 // never deletes the newest chain.
 //
-// Memory: an archive is sent in parts; one part is in memory.
+// Memory: an archive is sent in parts; two are in memory.
 //
 // Goroutines: Write starts one, which ends before it returns.
 //

@@ -1,6 +1,7 @@
 package remotebackup
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,7 +19,7 @@ import (
 )
 
 const (
-	// partBytes is the size of a part. A server takes 10,000 of them.
+	// partBytes is the size of a part; two are in memory. A server takes 10,000 of them.
 	partBytes = 16 << 20
 	// retries of one request; the caller repeats the backup.
 	retries = 3
@@ -102,7 +103,17 @@ func (s *Store) put(ctx context.Context, name string, from io.Reader) (int64, st
 	})
 	defer late.Stop()
 	sum := &summedReader{from: from, sum: sha256.New(), read: func() { late.Reset(stall) }}
-	info, err := s.client.PutObject(ctx, s.place.Bucket, s.place.object(name), sum, -1, minio.PutObjectOptions{
+	// What fits into one part is complete before it is sent, so that its snapshot does not wait for the server.
+	first, err := io.ReadAll(io.LimitReader(sum, partBytes))
+	if err != nil {
+		return 0, "", err
+	}
+	var body io.Reader = bytes.NewReader(first)
+	length := int64(len(first))
+	if length == partBytes {
+		body, length = io.MultiReader(body, sum), -1
+	}
+	info, err := s.client.PutObject(ctx, s.place.Bucket, s.place.object(name), body, length, minio.PutObjectOptions{
 		ContentType: "application/octet-stream", PartSize: partBytes, NumThreads: 1,
 	})
 	if sum.err != nil { // the archive failed, not the server
