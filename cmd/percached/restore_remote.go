@@ -11,7 +11,6 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/cmdline"
-	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/daemon"
 	"github.com/percached/percached/internal/node"
@@ -57,13 +56,12 @@ func (r *remoteRestore) run(cmd *cobra.Command, c config.Config, from string) er
 		}
 		return r.print(cmd.OutOrStdout(), points)
 	}
-	l, err := runningDaemon(cmd, c.Data)
+	elsewhere, err := remote(cmd)
 	if err != nil {
 		return err
 	}
-	if l != nil {
-		l.Close() //nolint:errcheck // nothing was sent
-		return fault.New(fault.Conflict, "percached: restore", "a daemon is running on %s; stop it, or restore into another folder with --data", c.Data)
+	if elsewhere != nil {
+		return cmdline.Misusef("percached restores from object storage into a folder of this machine; run the command there, without --url")
 	}
 	done := cmdline.Waiting(stderr, "restoring the backup")
 	out, err := node.RestoreRemote(ctx, c, store, at, r.force, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)

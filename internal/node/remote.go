@@ -27,6 +27,8 @@ const (
 	pruneEvery = time.Hour
 	// fullShare: a whole backup waits until at most this share of the time goes into whole backups.
 	fullShare = 10
+	// smallChain: below this many bytes of increments a chain is never too long.
+	smallChain = 1 << 20
 )
 
 // RemoteStatus says how far backups in object storage have come.
@@ -195,7 +197,7 @@ func (r *RemoteBackups) backUp(ctx context.Context) error {
 	m.header.Made = m.header.Made.Truncate(time.Millisecond) // as in names
 	full := r.chain == nil || changes == nil
 	if !full && !early {
-		full = r.chain.behind > r.chain.full || r.keep > 0 && now.Sub(r.chain.begun) >= remotebackup.Renewal(r.keep)
+		full = r.chain.behind > max(r.chain.full, smallChain) || r.keep > 0 && now.Sub(r.chain.begun) >= remotebackup.Renewal(r.keep)
 	}
 	if full && early { // too many changes for an increment
 		m.close()

@@ -3,6 +3,7 @@ package s3test
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -132,4 +133,19 @@ func (s *Server) Remove(name string) {
 	if err := s.client.RemoveObject(context.Background(), Bucket, name, minio.RemoveObjectOptions{}); err != nil {
 		s.Fatal(err)
 	}
+}
+
+// Content returns an object.
+func (s *Server) Content(name string) []byte {
+	s.Helper()
+	o, err := s.client.GetObject(context.Background(), Bucket, name, minio.GetObjectOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer o.Close() //nolint:errcheck // it was only read
+	b, err := io.ReadAll(o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return b
 }
