@@ -57,6 +57,24 @@ func TestRemoteBackupFails(t *testing.T) {
 	}
 }
 
+// A daemon notices that another one, as a restored copy would be, backs up to the same place.
+func TestTwoDaemonsBackUp(t *testing.T) {
+	f := s3test.NewFake(t)
+	backsUp(t, f.Server, "p")
+	first := startServe(t, filepath.Join(t.TempDir(), "first"))
+	first.ready()
+	first.backedUp()
+	second := startServe(t, filepath.Join(t.TempDir(), "second"))
+	second.ready()
+	second.backedUp()
+	until(t, "it notices", func() bool {
+		return strings.Contains(call[api.Status](first, "GET", "/v1/status", "").Backup.Error, "another daemon")
+	})
+	second.backedUp()
+	first.end()
+	second.end()
+}
+
 // A damaged backup changes nothing.
 func TestRestoreRemoteDamaged(t *testing.T) {
 	f := s3test.NewFake(t)

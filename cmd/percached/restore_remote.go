@@ -69,7 +69,12 @@ func (r *remoteRestore) run(cmd *cobra.Command, c config.Config, from string) er
 	if err != nil {
 		return err
 	}
-	return printRestored(cmd, api.Restored(out), r.json)
+	if err := printRestored(cmd, api.Restored(out), r.json); err != nil {
+		return err
+	}
+	p := &cmdline.Printer{W: stderr}
+	p.Line("If another daemon still backs up to %s, change backup-to before you start one on %s.", store.Place(), c.Data)
+	return p.Err
 }
 
 // listedPoint is a line of --list --json.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,6 +64,7 @@ type RemoteBackups struct {
 
 	// Used by Run only:
 	chain     *remoteChain // nil: a whole backup is due
+	own       []string     // names of all chains that were begun
 	fullAgain time.Time    // no whole backup before
 	pruned    time.Time
 }
@@ -134,9 +136,12 @@ func (r *RemoteBackups) Run(ctx context.Context, after func(time.Duration) <-cha
 
 // Step stores what changed since the last backup, and deletes backups that were kept long enough.
 func (r *RemoteBackups) Step(ctx context.Context) error {
-	err := r.store.Check(ctx) // before a snapshot keeps deleted bytes on the disk
+	chains, err := r.store.Chains(ctx) // before a snapshot keeps deleted bytes on the disk
 	if err == nil {
 		err = r.backUp(ctx)
+	}
+	if err == nil {
+		err = r.checkAlone(chains)
 	}
 	if now := r.node.Now(); err == nil && r.keep > 0 && now.Sub(r.pruned) >= pruneEvery {
 		chain := ""
@@ -154,6 +159,17 @@ func (r *RemoteBackups) Step(ctx context.Context) error {
 	}
 	r.report(err)
 	return err
+}
+
+// checkAlone says whether another daemon began a chain after this one did. That is likely one that was
+// restored from the same place, with its configuration.
+func (r *RemoteBackups) checkAlone(chains []string) error {
+	for _, name := range chains {
+		if len(r.own) > 0 && name > r.own[0] && !slices.Contains(r.own, name) {
+			return fault.New(fault.Conflict, "percached: backup", "another daemon backs up to %s, too, and a restore cannot tell the two apart; give one of them another prefix, and delete %s there", r.status.To, name)
+		}
+	}
+	return nil
 }
 
 // report puts the end of an attempt into the status and, if it is new, into the log.
@@ -242,6 +258,7 @@ func (r *RemoteBackups) archive(ctx context.Context, m *moment, changes *kv.Chan
 	}
 	if full {
 		mf.Chain = remotebackup.NewChain(mf.Made)
+		r.own = append(r.own, mf.Chain)
 	} else {
 		if changes.Len() == 0 && !news && files == r.chain.files && len(m.uploads) == r.chain.held {
 			return r.chain, nil

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/minio/minio-go/v7"
+
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -152,6 +154,24 @@ func (s *Store) chains(ctx context.Context) ([]*chain, error) {
 	}
 	slices.SortFunc(found, func(a, b *chain) int { return cmp.Or(a.begun.Compare(b.begun), cmp.Compare(a.name, b.name)) })
 	return found, nil
+}
+
+// Chains returns the names of all chains, also of those without a manifest, the oldest first. It
+// costs one request.
+func (s *Store) Chains(ctx context.Context) (names []string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the listing after an error
+	root := s.place.object("")
+	for o := range s.client.ListObjects(ctx, s.place.Bucket, minio.ListObjectsOptions{Prefix: root}) {
+		if o.Err != nil {
+			return nil, s.failed("list", o.Err)
+		}
+		if name := strings.TrimSuffix(strings.TrimPrefix(o.Key, root), "/"); chainName.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names) // they begin with their times
+	return names, ctx.Err()
 }
 
 // Points returns the moments that can be restored, the oldest first.

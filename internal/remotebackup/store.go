@@ -81,19 +81,6 @@ func (s *Store) list(ctx context.Context) (all []object, err error) {
 	return all, ctx.Err()
 }
 
-// Check says whether the place can be reached and listed.
-func (s *Store) Check(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for o := range s.client.ListObjects(ctx, s.place.Bucket, minio.ListObjectsOptions{Prefix: s.place.object(""), MaxKeys: 1}) {
-		if o.Err != nil {
-			return s.failed("list", o.Err)
-		}
-		break
-	}
-	return ctx.Err()
-}
-
 // put stores what from contains, and returns its size and checksum.
 func (s *Store) put(ctx context.Context, name string, from io.Reader) (int64, string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)

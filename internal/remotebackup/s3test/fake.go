@@ -92,7 +92,7 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		delete(f.objects, name)
 		w.WriteHeader(http.StatusNoContent)
 	case name == "":
-		f.list(w, r.URL.Query().Get("prefix"))
+		f.list(w, r.URL.Query().Get("prefix"), r.URL.Query().Get("delimiter"))
 	case f.objects[name] == nil:
 		Refuse(w, http.StatusNotFound, "NoSuchKey")
 	default:
@@ -137,15 +137,26 @@ type listed struct {
 	ETag         string
 }
 
-func (f *Fake) list(w http.ResponseWriter, prefix string) {
+type folder struct{ Prefix string }
+
+func (f *Fake) list(w http.ResponseWriter, prefix, delimiter string) {
 	result := struct {
 		XMLName     xml.Name `xml:"ListBucketResult"`
 		Name        string
 		IsTruncated bool
 		Contents    []listed
+		Folders     []folder `xml:"CommonPrefixes"`
 	}{Name: Bucket}
 	for _, name := range slices.Sorted(maps.Keys(f.objects)) {
-		if strings.HasPrefix(name, prefix) {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if !ok {
+			continue
+		}
+		if first, _, deep := strings.Cut(rest, "/"); deep && delimiter == "/" {
+			if at := (folder{prefix + first + "/"}); !slices.Contains(result.Folders, at) {
+				result.Folders = append(result.Folders, at)
+			}
+		} else {
 			result.Contents = append(result.Contents, listed{name, len(f.objects[name]), time.Unix(1, 0).UTC(), tag(f.objects[name])})
 		}
 	}
