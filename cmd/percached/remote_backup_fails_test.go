@@ -1,10 +1,13 @@
 package main
 
 import (
+	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/commands"
@@ -73,6 +76,44 @@ func TestTwoDaemonsBackUp(t *testing.T) {
 	second.backedUp()
 	first.end()
 	second.end()
+}
+
+// After rekey, the new passphrase alone restores what is stored from then on.
+func TestRemoteBackupAfterRekey(t *testing.T) {
+	f := s3test.NewFake(t)
+	from := backsUp(t, f.Server, "p")
+	keys := map[string]string{}
+	for _, name := range []string{"old", "new"} {
+		keys[name] = filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(keys[name], []byte("the "+name+" passphrase\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PERCACHED_KEY_FILE", keys["old"])
+	a := startServe(t, encryptedFolder(t, keys["old"]))
+	a.ready()
+	call[api.Space](a, "POST", "/v1/spaces", `{"name":"notes"}`)
+	a.addNote("north")
+	a.settled()
+	before := a.backedUp()
+	must(t, "rekey", "--data", a.dir, "--new-key-file", keys["new"])
+	a.addNote("south")
+	a.settled()
+	a.backedUp()
+	want := a.titles()
+	a.end()
+	_, errs, status := called(patiently(t), "restore", from, "--data", encryptedFolder(t, keys["old"]))
+	if status == commands.ExitDone || !strings.Contains(errs, "another passphrase") {
+		t.Errorf("%d %s", status, errs)
+	}
+	if dir := restoreFrom(t, func() string { return encryptedFolder(t, keys["old"]) }, from, "--at", before.Format(time.RFC3339Nano)); len(titlesIn(t, dir)) != 1 {
+		t.Error("the moment before is not as it was")
+	}
+	t.Setenv("PERCACHED_KEY_FILE", keys["new"])
+	dir := restoreFrom(t, func() string { return encryptedFolder(t, keys["new"]) }, from)
+	if got := titlesIn(t, dir); !maps.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
 }
 
 // A damaged backup changes nothing.

@@ -11,10 +11,11 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// format is the version of the archive, and incrementFormat that of an increment.
+// format is the version of the archive, and incrementFormat that of an increment. Another kind of
+// archive has version 2.
 const (
 	format          = 1
-	incrementFormat = 2
+	incrementFormat = 3
 )
 
 // The names of an archive's entries.
@@ -40,7 +41,7 @@ type Header struct {
 // check refuses an archive that cannot be read for a target.
 func (h Header) check(to Target) error {
 	switch {
-	case h.Format > incrementFormat, h.Format == incrementFormat && !h.Increment:
+	case h.Format > incrementFormat, h.Format > format && !h.Increment:
 		return newerFormat(h.Format)
 	case h.Format < format:
 		return errors.New("its header contains no version")

@@ -76,7 +76,8 @@ type remoteChain struct {
 	full, behind int64           // bytes of the whole archive, and of all increments
 	sent         map[string]bool // files of uploads that it has
 	files        [sha256.Size]byte
-	held         int // files of the inbox at the last archive
+	held         int    // files of the inbox at the last archive
+	key          []byte // the key file; nil: the archives are plain
 }
 
 // OpenRemoteBackups prepares the backups that the configuration asks for; nil: none. It sends nothing.
@@ -211,11 +212,12 @@ func (r *RemoteBackups) backUp(ctx context.Context) error {
 		return err
 	}
 	m.header.Made = m.header.Made.Truncate(time.Millisecond) // as in names
-	full := r.chain == nil || changes == nil
+	// A new passphrase does not open what is in the chain.
+	full := r.chain == nil || changes == nil || !bytes.Equal(r.chain.key, m.seal.File)
 	if !full && !early {
 		full = r.chain.behind > max(r.chain.full, smallChain) || r.keep > 0 && now.Sub(r.chain.begun) >= remotebackup.Renewal(r.keep)
 	}
-	if full && early { // too many changes for an increment
+	if full && early { // an increment cannot take its place
 		m.close()
 		r.chain = nil
 		return nil
@@ -243,7 +245,7 @@ func (r *RemoteBackups) archive(ctx context.Context, m *moment, changes *kv.Chan
 	if err != nil {
 		return nil, err
 	}
-	next := &remoteChain{begun: m.header.Made, sent: map[string]bool{}, files: files, held: len(m.uploads)}
+	next := &remoteChain{begun: m.header.Made, sent: map[string]bool{}, files: files, held: len(m.uploads), key: m.seal.File}
 	mf := remotebackup.Manifest{
 		Made: m.header.Made, Percached: m.header.Percached, Spaces: m.header.Spaces, Documents: m.header.Documents, Uploads: m.header.Uploads,
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
@@ -95,6 +97,19 @@ type stagedRestore struct {
 	log  *slog.Logger
 	bulk *kv.Bulk
 	out  Restored
+
+	keyFile []byte // of the last archive, and its key, which takes a while to open
+	key     *encryption.Key
+}
+
+// keyOf opens the key file of an archive.
+func (s *stagedRestore) keyOf(file []byte) (*encryption.Key, error) {
+	if s.key != nil && bytes.Equal(file, s.keyFile) {
+		return s.key, nil
+	}
+	key, err := s.home.KeyOf(file)
+	s.key, s.keyFile = key, file
+	return key, err
 }
 
 // StageRestore reads a whole backup and unpacks it beside the current data, so that
@@ -173,7 +188,7 @@ func (s *stagedRestore) readArchive(ctx context.Context, db *kv.DB, allow func(b
 			}
 			return allow(b)
 		},
-		Key:  s.home.KeyOf,
+		Key:  s.keyOf,
 		File: s.file,
 		Record: func(key, value []byte) error {
 			if err := ctx.Err(); err != nil {
