@@ -198,7 +198,9 @@ type Answer struct {
 	Finish       string     `json:"finish,omitempty"` // end, stop, length, loop, thought
 	// Times holds milliseconds by stage. Each name ends in _ms.
 	Times map[string]float64 `json:"times"`
-	Notes []string           `json:"notes,omitempty"` // steps that failed and were skipped
+	// Joules is the energy of the question; nil: not known. See StatusEnergy.
+	Joules *float64 `json:"joules,omitempty"`
+	Notes  []string `json:"notes,omitempty"` // steps that failed and were skipped
 }
 
 // Grounds says which words of an answer its citations contain.

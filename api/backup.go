@@ -8,11 +8,18 @@ import (
 	"time"
 )
 
-// archiveType is the media type of a backup.
-const archiveType = "application/gzip"
+// The media types of a backup.
+const (
+	archiveType   = "application/gzip"
+	encryptedType = "application/octet-stream" // of an encrypted folder
+)
 
 // Backup receives the bytes of a backup.
-type Backup struct{ To io.Writer }
+type Backup struct {
+	To io.Writer
+	// Encrypted is called before the first byte of an encrypted backup.
+	Encrypted func()
+}
 
 // Restore is a backup that replaces the stored data.
 type Restore struct {
@@ -39,7 +46,11 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", archiveType)
 	h.Set("Content-Disposition", `attachment; filename="percached-backup.tar.gz"`)
 	to := bufio.NewWriterSize(w, 1<<20)
-	if _, err := s.backend.Backup(r.Context(), Backup{To: to}); err != nil {
+	encrypted := func() {
+		h.Set("Content-Type", encryptedType)
+		h.Set("Content-Disposition", `attachment; filename="percached-backup.encrypted"`)
+	}
+	if _, err := s.backend.Backup(r.Context(), Backup{to, encrypted}); err != nil {
 		h.Del("Content-Disposition")
 		return err
 	}
@@ -51,7 +62,7 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := requireType(r, archiveType); err != nil {
+	if err := requireType(r, archiveType, encryptedType); err != nil {
 		return err
 	}
 	setBodyLimit(r, math.MaxInt64) // the disk is the only limit

@@ -270,6 +270,7 @@ func (g Grant) redactAnswer(a Answer) Answer {
 	if g.isScoped() {
 		a.Times = maps.Clone(a.Times)
 		maps.DeleteFunc(a.Times, func(name string, _ float64) bool { return name != "total_ms" })
+		a.Joules = nil // less if other questions ran meanwhile
 	}
 	return a
 }

@@ -179,7 +179,7 @@ var busyTimes = map[string]float64{"queue_ms": 4321, "prefill_ms": 50, "store_ms
 // other spaces. A token for all spaces sees all times.
 func TestTimesOfAScopedToken(t *testing.T) {
 	srv := testServer(t, Backend{Ask: func(_ context.Context, _ AskRequest, l Listener) (Answer, error) {
-		a := Answer{Answer: "Monday", Outcome: "miss", Citations: []Citation{}, Times: busyTimes}
+		a := Answer{Answer: "Monday", Outcome: "miss", Citations: []Citation{}, Times: busyTimes, Joules: new(98.75)}
 		if l.Stage != nil {
 			l.Stage(Stage{"retrieve", 1})
 			l.Stage(Stage{"queue", 4321})
@@ -204,7 +204,7 @@ func TestTimesOfAScopedToken(t *testing.T) {
 			if resp.StatusCode != 200 || !strings.Contains(text, `"total_ms":4400`) {
 				t.Errorf("%s, %s: status %d: %s", tc.name, token, resp.StatusCode, text)
 			}
-			for _, word := range []string{"queue", "4321", "prefill_ms", "store_ms", "retrieve"} {
+			for _, word := range []string{"queue", "4321", "prefill_ms", "store_ms", "98.75", "retrieve"} {
 				if streamOnly := word == "retrieve" && tc.name != "stream"; !streamOnly && strings.Contains(text, word) == scoped {
 					t.Errorf("%s, %s: %q is told, or is not: %s", tc.name, token, word, text)
 				}

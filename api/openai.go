@@ -228,7 +228,7 @@ func ownOf(asked AskRequest, a Answer) chatOwn {
 	}
 	return chatOwn{
 		Outcome: a.Outcome, Refused: a.Refused, Grounds: a.Grounds, UnderstoodAs: a.UnderstoodAs, Citations: a.Citations, Gate: a.Gate, Chunks: a.Chunks, Tokens: a.Tokens, Drafts: a.Drafts,
-		Times: a.Times,
+		Times: a.Times, Joules: a.Joules,
 	}
 }
 
@@ -320,6 +320,7 @@ type chatOwn struct {
 	Tokens       Tokens             `json:"tokens"`
 	Drafts       []DraftUse         `json:"drafts,omitempty"`
 	Times        map[string]float64 `json:"times"`
+	Joules       *float64           `json:"joules,omitempty"`
 }
 
 // embeddingList is the response to an embedding request, in OpenAI's format.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -142,13 +143,16 @@ func publicDetail(err error) string {
 			if within, ok := errors.AsType[*fault.Error](e.Err); ok {
 				return publicDetail(within)
 			}
+			if full, ok := errors.AsType[*durable.Full](e.Err); ok {
+				return full.Error()
+			}
 			if errors.Is(inner, syscall.ENOSPC) {
 				return "the disk is full"
 			}
 			return ""
 		}
 	}
-	return e.Err.Error()
+	return fault.Sentence(e.Err)
 }
 
 // isSystemError says whether an error wraps one of the operating system, or an internal one.

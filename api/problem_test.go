@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -83,8 +84,15 @@ func TestWhatIsTold(t *testing.T) {
 			fault.New(fault.Unavailable, "op", "%w", &fs.PathError{Op: "write", Path: "/nowhere/secret", Err: syscall.ENOSPC}),
 			fault.New(fault.Unavailable, "op", "at /nowhere: %w", syscall.ENOSPC),
 		},
+		"the disk is full: 128 MiB must be free": {
+			fault.New(fault.Unavailable, "kv.room", "%w", fmt.Errorf("%w, and 3 MiB are", &durable.Full{Needs: 128 << 20})),
+			fault.Wrap("ingest.Add", fault.New(fault.Unavailable, "kv.commit", "%w", &durable.Full{Needs: 128<<20 - 1})),
+		},
 		"line 3: the disk is full": {fault.New(fault.Invalid, "op", "line 3: %w", errors.New(sentence))},
-		"one; two":                 {errors.Join(fault.New(fault.Invalid, "op", "one"), fault.New(fault.Invalid, "op", "two"))},
+		"cannot open it: it is damaged; restore it": {
+			fault.New(fault.Invalid, "home.Open", "cannot open it: %w; restore it", fault.New(fault.Unsupported, "encryption.Open", "it is damaged")),
+		},
+		"one; two": {errors.Join(fault.New(fault.Invalid, "op", "one"), fault.New(fault.Invalid, "op", "two"))},
 		"": {
 			fault.New(fault.Unavailable, "op", "%w", system), fault.New(fault.Invalid, "op", "%w", system),
 			fault.New(fault.Invalid, "op", "read: %w", &fs.PathError{Op: "open", Path: "/nowhere/secret", Err: fs.ErrPermission}),

@@ -52,7 +52,7 @@ func (s sampler) requests(t testing.TB, path, method string, op *openapi3.Operat
 			one.body = s.body(t, schema)
 		case kind == linesType:
 			one.body = s.body(t, s.doc.Components.Schemas["ExportedEntry"].Value) + "\n"
-		case kind == archiveType:
+		case kind == archiveType, kind == encryptedType && op.OperationID == "restore":
 			one.body = "an archive"
 		case kind == "multipart/form-data":
 			one.headers = []string{"Content-Type: multipart/form-data; boundary=x"}

@@ -29,9 +29,22 @@ type StatusBackup struct {
 
 // StatusBudget says how much percached takes of the machine, and from what that follows.
 type StatusBudget struct {
-	Memory  BudgetMemory `json:"memory"`
-	Disk    BudgetDisk   `json:"disk"`
-	Changed string       `json:"changed,omitempty"` // since the start, as a sentence
+	Memory BudgetMemory `json:"memory"`
+	Disk   BudgetDisk   `json:"disk"`
+	// Sharing is nil if no daemon divides the memory.
+	Sharing *BudgetSharing `json:"sharing,omitempty"`
+	Changed string         `json:"changed,omitempty"` // since the start, as a sentence
+}
+
+// BudgetSharing is how the memory beside the model is divided.
+type BudgetSharing struct {
+	SliceBytes      int64  `json:"slice_bytes"`
+	SliceLimitBytes int64  `json:"slice_limit_bytes"`
+	SliceHits       int64  `json:"slice_hits"`
+	TypedBytes      int64  `json:"typed_bytes"`
+	Idle            bool   `json:"idle"` // idle work may run
+	Scarce          bool   `json:"scarce"`
+	Why             string `json:"why"`
 }
 
 // BudgetMemory is the length of the context. Pointers are nil where the machine does not say.
@@ -46,6 +59,15 @@ type BudgetMemory struct {
 	Context     int    `json:"context"`
 	From        string `json:"from"`
 	Why         string `json:"why"`
+	// Experts is nil if the model is no mixture of experts.
+	Experts *BudgetExperts `json:"experts,omitempty"`
+}
+
+// BudgetExperts are the experts of a mixture of experts.
+type BudgetExperts struct {
+	Bytes         int64  `json:"bytes"`
+	ResidentBytes *int64 `json:"resident_bytes,omitempty"`
+	MappedBytes   int64  `json:"mapped_bytes"` // no memory is kept for these
 }
 
 // BudgetDisk is the limit of the stored tensors.

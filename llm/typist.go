@@ -16,4 +16,7 @@ type Typist interface {
 
 	// ForgetTyped forgets all texts: no later request reuses what was computed for them.
 	ForgetTyped()
+
+	// TypedBytes returns the memory that the texts take now.
+	TypedBytes() int64
 }

@@ -59,34 +59,61 @@ type counts struct{ served, checked, wrong uint64 }
 // Decide asks the gate of a space whether a stored answer with this score is served for a
 // question with this vector.
 func (b *Bank) Decide(space string, score float64, vector []float32, maxWrong float64) gate.Decision {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.spaces[space]
+	s := b.spaceOf(space)
 	if s == nil {
 		return gate.Decision{}
 	}
-	return b.gateOf(s).Decide(score, vector, maxWrong)
+	g := b.lockGate(s)
+	defer b.mu.Unlock()
+	return g.Decide(score, vector, maxWrong)
 }
 
 // GateReport returns what the gate of a space has served and found.
 func (b *Bank) GateReport(space string, maxWrong float64) gate.Report {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.spaces[space]
+	s := b.spaceOf(space)
 	if s == nil {
 		return gate.New(b.o.Start, gate.Default()).Report(maxWrong)
 	}
-	r := b.gateOf(s).Report(maxWrong)
+	g := b.lockGate(s)
+	defer b.mu.Unlock()
+	r := g.Report(maxWrong)
 	r.Served, r.Checked, r.Wrong = s.counts.served, s.counts.checked, s.counts.wrong
 	return r
 }
 
-// gateOf returns the gate of a space, taught by its checks. The caller holds mu.
-func (b *Bank) gateOf(s *spaceIndex) *gate.Gate {
+// spaceOf returns nil if the bank has nothing of a space.
+func (b *Bank) spaceOf(space string) *spaceIndex {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.spaces[space]
+}
+
+// lockGate locks mu and returns the gate of a space, taught by its checks. It builds the gate
+// without mu: each of thousands of checks is compared with all others, and questions do not wait
+// for that.
+func (b *Bank) lockGate(s *spaceIndex) *gate.Gate {
+	b.mu.Lock()
 	if s.gate != nil {
 		return s.gate
 	}
-	s.gate = gate.New(b.o.Start, gate.Default())
+	b.mu.Unlock()
+	s.building.Lock()
+	defer s.building.Unlock()
+	b.mu.Lock()
+	for s.gate == nil {
+		known := b.decided(s)
+		b.mu.Unlock()
+		g := b.teach(known)
+		b.mu.Lock()
+		if slices.Equal(known, b.decided(s)) { // none was forgotten meanwhile
+			s.gate = g
+		}
+	}
+	return s.gate
+}
+
+// decided returns the checks that teach the gate, the oldest verdict first. The caller holds mu.
+func (b *Bank) decided(s *spaceIndex) []*check {
 	var done []*check
 	for _, c := range s.checks {
 		if c.verdict != checkPending && c.scorer == b.o.Scorer {
@@ -96,10 +123,16 @@ func (b *Bank) gateOf(s *spaceIndex) *gate.Gate {
 	slices.SortFunc(done, func(x, y *check) int {
 		return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.checkID(), y.checkID()))
 	})
+	return done
+}
+
+// taught makes a gate that has learnt from checks, which it does not change.
+func (b *Bank) taught(done []*check) *gate.Gate {
+	g := gate.New(b.o.Start, gate.Default())
 	for _, c := range done {
-		s.gate.Learn(c.label())
+		g.Learn(c.label())
 	}
-	return s.gate
+	return g
 }
 
 func (c *check) label() gate.Label {
@@ -198,9 +231,8 @@ func (b *Bank) learn(space string, c Check, right bool) error {
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
+	g := b.lockGate(s) // before it knows the check
 	defer b.mu.Unlock()
-	g := b.gateOf(s) // before it knows the check
 	s.addCheck(done)
 	s.counts.checked, s.counts.wrong = now.checked, now.wrong
 	s.countsDirty = s.counts != now

@@ -2,6 +2,7 @@ package qabank
 
 import (
 	"slices"
+	"sync"
 	"time"
 	"unique"
 
@@ -49,6 +50,7 @@ type spaceIndex struct {
 	counts      counts
 	countsDirty bool
 	gate        *gate.Gate // nil: not needed yet
+	building    sync.Mutex // held while a gate is built; taken before Bank.mu
 }
 
 func newSpaceIndex(name string) *spaceIndex {

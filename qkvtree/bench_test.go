@@ -2,6 +2,7 @@ package qkvtree_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/percached/percached"
@@ -9,21 +10,27 @@ import (
 	"github.com/percached/percached/qkvtree"
 )
 
-// The cost of lending: badger's checksum and ours over every byte.
+// The cost of lending from disk (badger's checksum and ours over every byte, and decryption)
+// and from memory.
 func BenchmarkView(b *testing.B) {
 	for _, mib := range []int{1, 16} {
-		b.Run(fmt.Sprintf("%dMiB", mib), func(b *testing.B) {
-			tree := openTree(b, openDB(b, b.TempDir()), options(1<<30))
-			r := request("s", "m", percached.Sequential, "a", "b", "c")
-			given := slicesOf(r, percached.KV, mib<<20/4)
-			insert(b, tree, r, given)
-			b.SetBytes(int64(mib) << 20)
-			for b.Loop() {
-				if err := tree.View(r, func([]*percached.Slice, qkvtree.Match) error { return nil }); err != nil {
-					b.Fatal(err)
-				}
+		for _, folder := range []string{"plain", "x" + encryptedEnd} {
+			for from, limit := range map[string]int64{"disk": 0, "memory": 1 << 30} {
+				b.Run(fmt.Sprintf("%dMiB/%s/%s", mib, strings.TrimPrefix(folder, "x-"), from), func(b *testing.B) {
+					tree := openTree(b, openDB(b, b.TempDir()+"/"+folder), options(1<<30))
+					tree.SetHotLimit(limit)
+					r := request("s", "m", percached.Sequential, "a", "b", "c")
+					given := slicesOf(r, percached.KV, mib<<20/4)
+					insert(b, tree, r, given)
+					b.SetBytes(int64(mib) << 20)
+					for b.Loop() {
+						if err := tree.View(r, func([]*percached.Slice, qkvtree.Match) error { return nil }); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
 			}
-		})
+		}
 	}
 }
 

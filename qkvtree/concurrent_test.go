@@ -17,6 +17,7 @@ import (
 func TestLentStays(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	tree := openTree(t, db, options(20<<20))
+	tree.SetHotLimit(400_000) // of two slices
 	r := request("s", "m", percached.Sequential, "a", "b")
 	mine := slicesOf(r, percached.QKV, 300_000, 1000, 200_000)
 	insert(t, tree, r, mine)
@@ -126,6 +127,8 @@ func TestManyUsers(t *testing.T) {
 					}
 				case 5:
 					err = tree.Insert(r, given)
+				case 6:
+					tree.SetHotLimit(int64(rnd.IntN(3)) << 19)
 				}
 				if err != nil {
 					t.Error(err)

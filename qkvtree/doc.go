@@ -28,18 +28,22 @@
 //
 // The slices of conversations also expire; see Tree.Expire.
 //
+// The slices lent last are kept in memory too, if SetHotLimit allows any bytes for them:
+// decrypted and checked, so that the next request that lends them reads no disk.
+//
 // Invariants:
 //
 //   - A slice exists if its header exists. The header is written last and deleted first,
 //     so that a crash leaves a whole slice or none.
 //   - Every slice is checked against its keyed MAC and its checksums in the same View that
-//     lends it.
+//     lends it, or before it was kept in memory.
+//   - A slice leaves the memory at once when it leaves the disk or changes its form.
 //   - An unreadable slice is dropped, counted and reported to the Observer; under
 //     sequential placement the slices after it are dropped too. To the user it is simply
 //     not stored.
 //   - The counted bytes are the stored bytes and never exceed the limits. The database's
 //     files exceed the limit by at most Stats.Slack.
-//   - A lent slice is memory of the database, valid only inside the callback.
+//   - A lent slice is memory of the database or of the tree, valid only inside the callback.
 //
 // Goroutines: none. Callers of Insert reclaim space and write counters; files are
 // rewritten one at a time.

@@ -64,6 +64,33 @@ func (t *Tree) evict(space string, need int64, keep map[*node]bool, idle bool) (
 	return t.evictUntil(whole, func(n *node) { t.f.clock = max(t.f.clock, n.priority) })
 }
 
+// evictOverdue enforces lowered limits of the tree and of spaces, if that is due: since they
+// were lowered, or since it failed, for example because the disk was full. The caller holds
+// writing.
+func (t *Tree) evictOverdue() error {
+	if !t.overdue {
+		return nil
+	}
+	spaces := []string{""} // for the tree's limit alone
+	t.mu.Lock()
+	for name, s := range t.f.shares {
+		if s.excess(0) > 0 {
+			spaces = append(spaces, name)
+		}
+	}
+	t.mu.Unlock()
+	for _, space := range spaces {
+		if _, err := t.evict(space, 0, nil, false); err != nil {
+			return err
+		}
+	}
+	if err := t.space.shrink(); err != nil {
+		return err
+	}
+	t.overdue = false
+	return nil
+}
+
 // evictUntil removes the nodes that next returns until there is room or nothing is left.
 // went advances a clock. Both are called under mu.
 func (t *Tree) evictUntil(next func() (fits bool, n *node), went func(*node)) (bool, error) {

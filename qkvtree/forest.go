@@ -26,10 +26,14 @@ type forest struct {
 	count  int
 	bytes  int64
 	shares map[string]*spaceShare // by space
+	hot    hotSlices
 }
 
 func newForest() *forest {
-	return &forest{groups: map[groupID]*modelGroup{}, roots: map[*node]struct{}{}, shares: map[string]*spaceShare{}}
+	return &forest{
+		groups: map[groupID]*modelGroup{}, roots: map[*node]struct{}{}, shares: map[string]*spaceShare{},
+		hot: hotSlices{copies: map[*node]*percached.Slice{}},
+	}
 }
 
 // group returns a group and creates it if necessary; add registers it.
@@ -101,6 +105,7 @@ func (f *forest) remove(n *node) {
 		delete(f.shares, g.id.space)
 	}
 	delete(f.roots, n)
+	f.hot.drop(n)
 	f.leaves.remove(n)
 	if n.kids > 0 {
 		for _, k := range g.nodes {
@@ -293,21 +298,22 @@ func (l *leaves) remove(n *node) {
 // node is a stored slice without its bytes.
 type node struct {
 	counters
-	group  *modelGroup
-	path   percached.Path
-	above  percached.Path // zero for a root
-	parent *node          // nil for a root and while the parent is not stored
-	chunk  percached.ChunkID
-	tokens int
-	pieces int
-	planes percached.Planes
-	form   percached.Form
-	bytes  int64  // of all its records, including keys
-	turn   bool   // of a conversation: it expires
-	made   int64  // Unix seconds; only of a turn
-	local  uint64 // priority within its space; not on disk
-	kids   int    // number of stored children
-	slot   int    // index in the heap of leaves; -1: not in it
+	group    *modelGroup
+	path     percached.Path
+	above    percached.Path // zero for a root
+	parent   *node          // nil for a root and while the parent is not stored
+	chunk    percached.ChunkID
+	tokens   int
+	pieces   int
+	planes   percached.Planes
+	form     percached.Form
+	bytes    int64  // of all its records, including keys
+	smallest bool   // the next form is not smaller; not on disk
+	turn     bool   // of a conversation: it expires
+	made     int64  // Unix seconds; only of a turn
+	local    uint64 // priority within its space; not on disk
+	kids     int    // number of stored children
+	slot     int    // index in the heap of leaves; -1: not in it
 }
 
 // modelGroup holds the nodes that one prompt can combine.

@@ -1,6 +1,8 @@
 package qkvtree
 
 import (
+	"errors"
+
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
 )
@@ -40,6 +42,7 @@ func (t *Tree) Insert(r Request, slices []*percached.Slice) error {
 		return err
 	}
 	defer t.writing.Unlock()
+	_ = t.evictOverdue() // Flush reports it
 	stored, bytes, err := t.insert(r, ps, headers, slices)
 	if fn := t.o.Observer.Stored; fn != nil && stored > 0 {
 		fn(stored, bytes)
@@ -164,14 +167,14 @@ func (t *Tree) touch(n *node) {
 	t.changed[n] = true
 }
 
-// Flush writes changed counters.
+// Flush writes changed counters, and tries again an eviction to a lowered limit that failed.
 func (t *Tree) Flush() error {
 	const op = "qkvtree.Flush"
 	if err := t.begin(op); err != nil {
 		return err
 	}
 	defer t.writing.Unlock()
-	return fault.Wrap(op, t.flush())
+	return fault.Wrap(op, errors.Join(t.evictOverdue(), t.flush()))
 }
 
 // flushIfDue limits the number of unwritten counters. The caller holds writing. A failure

@@ -24,6 +24,7 @@ type Stats struct {
 
 	Requests uint64 // calls of View without idle ones, also in Hits and Absent
 	Hits     uint64 // segments lent
+	Hot      uint64 // of Hits, those lent from memory
 	Absent   uint64 // segments that were not stored, or followed one that was not
 	Damaged  uint64 // stored segments that were unreadable
 	Stored   uint64 // slices inserted
@@ -40,6 +41,9 @@ type Stats struct {
 
 	Promoted uint64 // packed slices that exact ones replaced
 	Packed   uint64 // slices that were replaced by smaller ones
+
+	HotLimit int64 // of slices kept in memory; see Tree.SetHotLimit
+	HotBytes int64
 
 	Forms  map[percached.Form]FormStats // of the slices stored now
 	Groups []GroupStats                 // by space, model and placement
@@ -65,6 +69,7 @@ type GroupStats struct {
 // tally is what Stats counts since Open.
 type tally struct {
 	requests, hits, absent, damaged   uint64
+	hot                               uint64
 	stored, refused, evicted, dropped uint64
 	promoted, packed                  uint64
 	expired                           uint64
@@ -83,7 +88,7 @@ func (t *Tree) Stats() (Stats, error) {
 	c := &t.stats
 	s := Stats{
 		Limit: t.limit, Bytes: t.f.bytes, Disk: disk, Slack: t.space.slack(t.limit), Nodes: t.f.count,
-		Requests: c.requests, Hits: c.hits, Absent: c.absent, Damaged: c.damaged, Stored: c.stored, Refused: c.refused,
+		Requests: c.requests, Hits: c.hits, Hot: c.hot, HotLimit: t.f.hot.limit, HotBytes: t.f.hot.bytes, Absent: c.absent, Damaged: c.damaged, Stored: c.stored, Refused: c.refused,
 		Evicted: c.evicted, Expired: c.expired, Dropped: c.dropped, Written: c.written, Moved: c.moved, Flushes: c.flushes,
 		Promoted: c.promoted, Packed: c.packed, Forms: map[percached.Form]FormStats{},
 	}

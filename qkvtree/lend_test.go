@@ -41,7 +41,7 @@ func TestStoredAfterViewBegan(t *testing.T) {
 		if err := tree.Insert(r, []*percached.Slice{s}); err != nil {
 			return err
 		}
-		lent, m, err := tree.viewPath(tx, r, ps)
+		_, lent, m, err := tree.viewPath(tx, r, ps)
 		if lent[0] != nil || m != (Match{}) {
 			t.Errorf("lent %v, %+v", lent, m)
 		}

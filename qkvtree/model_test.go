@@ -48,6 +48,9 @@ func TestAgainstNaive(t *testing.T) {
 		steps = 500
 	}
 	for step := range steps {
+		if step%40 == 0 { // some of the time slices come from memory
+			tree.SetHotLimit(int64(step % 200 * 1000))
+		}
 		var what string
 		switch op := rnd.IntN(100); {
 		case op < 45:
@@ -144,7 +147,7 @@ func TestAgainstNaive(t *testing.T) {
 			t.Fatalf("step %d, %s: %s", step, what, d)
 		}
 		s, err := tree.Stats()
-		if err != nil || s.Bytes != m.size() || s.Bytes > s.Limit || s.Nodes != len(m.nodes) {
+		if err != nil || s.Bytes != m.size() || s.Bytes > s.Limit || s.HotBytes > s.HotLimit || s.Nodes != len(m.nodes) {
 			t.Fatalf("step %d, %s: %+v, want %d bytes; %v", step, what, s, m.size(), err)
 		}
 		for _, space := range spaces {

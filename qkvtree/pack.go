@@ -2,6 +2,7 @@ package qkvtree
 
 import (
 	"cmp"
+	"errors"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -21,13 +22,27 @@ type Packer func(s *percached.Slice, to percached.Form) (*percached.Slice, error
 //
 // Slices that were used at most once go first, the largest form first, then in the order
 // of eviction. Under sequential placement a slice goes before the one that it follows,
-// because nothing exact can be computed behind a packed slice.
+// because nothing exact can be computed behind a packed slice. A slice that the next form
+// would not make smaller stays as it is and is not tried again.
 func (t *Tree) Pack(space, model string, p percached.Placement, least percached.Form, pack Packer) (freed, written int64, err error) {
-	const op = "qkvtree.Pack"
-	n := t.nextToPack(groupID{space, model, p}, least)
-	if n == nil {
-		return 0, 0, nil
+	for {
+		n := t.nextToPack(groupID{space, model, p}, least)
+		if n == nil {
+			return 0, 0, nil
+		}
+		if freed, written, err = t.packNode(n, pack); err != errNotSmaller {
+			return freed, written, err
+		}
 	}
+}
+
+// errNotSmaller means that a slice is not smaller in the next form: scales take more than
+// the numbers of a few tokens save.
+var errNotSmaller = errors.New("the packed slice is not smaller")
+
+// packNode replaces a slice by one in the next form.
+func (t *Tree) packNode(n *node, pack Packer) (freed, written int64, err error) {
+	const op = "qkvtree.Pack"
 	var h *header
 	var packed *percached.Slice
 	err = t.store.db.View(func(tx *kv.Tx) error {
@@ -54,6 +69,12 @@ func (t *Tree) Pack(space, model string, p percached.Placement, least percached.
 	}
 	defer t.writing.Unlock()
 	before := n.bytes
+	if h.recordBytes() >= before && n.form < packed.Form {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		n.smallest = true
+		return 0, 0, errNotSmaller
+	}
 	if written, err = t.exchange(n, h, packed, map[*node]bool{n: true}, true); err != nil {
 		return 0, 0, fault.Wrap(op, err)
 	}
@@ -93,7 +114,7 @@ func (t *Tree) nextToPack(id groupID, least percached.Form) (best *node) {
 		}
 	}
 	for _, n := range g.nodes {
-		if n.root() || n.turn || n.mayBeTurn(id.placement) || n.form >= least || exactBehind[n] && id.placement == percached.Sequential {
+		if n.root() || n.turn || n.mayBeTurn(id.placement) || n.form >= least || n.smallest || exactBehind[n] && id.placement == percached.Sequential {
 			continue
 		}
 		if best == nil || packBefore(n, best) {
@@ -154,7 +175,9 @@ func (t *Tree) exchange(n *node, h *header, s *percached.Slice, keep map[*node]b
 	defer t.mu.Unlock()
 	t.f.bytes += grows
 	t.f.shareOf(n.group.id.space).bytes += grows
+	n.smallest = false
 	n.bytes, n.form, n.pieces = size, h.slice.Form, len(h.sizes)
+	t.f.hot.drop(n)
 	t.stats.written += size
 	if n.form == percached.Exact {
 		t.stats.promoted++

@@ -2,6 +2,7 @@ package qkvtree_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,6 +76,63 @@ func TestPackOrderOfAChain(t *testing.T) {
 		t.Errorf("behind a packed slice nothing can be stored: %s", d)
 	}
 	clean(t, tree)
+}
+
+// A slice that the next form would not make smaller stays as it is, blocks no other, and is not
+// tried again until it is replaced.
+func TestPackNotSmaller(t *testing.T) {
+	tree := openTree(t, openDB(t, t.TempDir()), options(1<<30))
+	small, large := request("s", "m", percached.Parallel, "a"), request("s", "m", percached.Parallel, "b")
+	exact := slicesOf(small, percached.KV)
+	insert(t, tree, small, exact)
+	insert(t, tree, large, slicesOf(large, percached.KV))
+	tried := 0
+	grow := func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+		if !cmp.Equal(s.Tokens, tokensOf("a", 4)) || to == percached.Q8 {
+			return cut(s, to)
+		}
+		tried++
+		packed := *s
+		packed.Form, packed.Pieces = to, slices.Clone(s.Pieces)
+		for i, p := range packed.Pieces {
+			packed.Pieces[i].KV = append(slices.Clone(p.KV), 1)
+			packed.Pieces[i].Sum = packed.Pieces[i].Checksum()
+		}
+		return &packed, nil
+	}
+	freed := func() (n int) {
+		for {
+			bytes, _, err := tree.Pack("s", "m", percached.Parallel, percached.Q4, grow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes <= 0 {
+				return n
+			}
+			n++
+		}
+	}
+	if n := freed(); n != 3 || tried != 1 {
+		t.Errorf("packed %d times, want a and b to q8 and b to q4; q4 of a was tried %d times", n, tried)
+	}
+	if freed(); tried != 1 || tree.Packable("s", "m", percached.Parallel, percached.Q4) {
+		t.Errorf("q4 of a was tried %d times, want 1", tried)
+	}
+	small.Form = percached.Q8
+	lent(t, tree, small, []*percached.Slice{exact[0], must(cut(exact[1], percached.Q8))})
+	small.Form = percached.Exact
+	insert(t, tree, small, exact)
+	if n := freed(); n != 1 || tried != 2 {
+		t.Errorf("after an exact slice replaced it: packed %d times, q4 of a was tried %d times", n, tried)
+	}
+	clean(t, tree)
+}
+
+func must(s *percached.Slice, err error) *percached.Slice {
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 // Packed slices are lent as they are, also after the tree was opened again; exact requests

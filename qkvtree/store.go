@@ -186,7 +186,8 @@ func (t *Tree) load() error {
 	t.f.tick = max(t.f.tick, t.f.newest())
 	l.sweep()
 	if !t.o.Spare { // apply a limit below the stored size now, if the disk allows it
-		_, _ = t.evict("", 0, nil, false)
+		_, err := t.evict("", 0, nil, false)
+		t.overdue = err != nil
 	}
 	_ = t.flush()
 	if !t.o.Spare {

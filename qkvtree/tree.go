@@ -22,6 +22,7 @@ type Tree struct {
 	store   *store
 	writing sync.Mutex
 	space   diskSpace // guarded by writing
+	overdue bool      // an eviction to a limit failed; guarded by writing
 
 	mu    sync.Mutex
 	f     *forest
@@ -147,13 +148,10 @@ func (t *Tree) SetLimit(n int64) error {
 	}
 	defer t.writing.Unlock()
 	t.mu.Lock()
-	lower := n < t.limit
+	t.overdue = t.overdue || n < t.limit
 	t.limit = n
 	t.mu.Unlock()
-	if !lower {
-		return nil
-	}
-	return fault.Wrap(op, t.evictToLimit(""))
+	return fault.Wrap(op, t.evictOverdue())
 }
 
 // SetSpaceLimit sets a space's own limit within the tree's; negative: none. Only the
@@ -169,20 +167,9 @@ func (t *Tree) SetSpaceLimit(space string, n int64) error {
 	if s.limit = max(n, -1); s.limit < 0 {
 		s.clock = 0
 	}
-	lower := s.excess(0) > 0
+	t.overdue = t.overdue || s.excess(0) > 0
 	t.mu.Unlock()
-	if !lower {
-		return nil
-	}
-	return fault.Wrap(op, t.evictToLimit(space))
-}
-
-// evictToLimit enforces a lowered limit of the tree or a space.
-func (t *Tree) evictToLimit(space string) error {
-	if _, err := t.evict(space, 0, nil, false); err != nil {
-		return err
-	}
-	return t.space.shrink()
+	return fault.Wrap(op, t.evictOverdue())
 }
 
 // MinKey is the minimum length of Options.Key.

@@ -12,8 +12,8 @@ func (r *Request) group() groupID {
 
 // View lends the stored slices of a request until fn returns: one for each segment, nil
 // where there is none. Under sequential placement that is the longest stored prefix. The
-// tensors are memory of the database: fn must neither keep nor change them. fn may call
-// the tree, except for Compact. An idle request counts neither as a use of the slices nor
+// tensors are memory of the database or of the tree: fn must neither keep nor change them.
+// fn may call the tree, except for Compact. An idle request counts neither as a use of the slices nor
 // in Stats, except for damaged slices.
 //
 // An unreadable slice is dropped and counts as not stored; under sequential placement all
@@ -30,12 +30,16 @@ func (t *Tree) View(r Request, fn func(slices []*percached.Slice, m Match) error
 	}
 	ran := false
 	err = t.store.db.View(func(tx *kv.Tx) error {
-		found, m, err := t.viewPath(tx, r, ps)
+		nodes, found, m, err := t.viewPath(tx, r, ps)
 		if err != nil {
 			return err
 		}
 		ran = true
-		return fn(found, m)
+		err = fn(found, m)
+		if !r.Idle {
+			t.keepHot(nodes, found) // after fn, which need not wait for it
+		}
+		return err
 	})
 	if !ran {
 		return fault.Wrap(op, err)
@@ -47,17 +51,23 @@ func (t *Tree) View(r Request, fn func(slices []*percached.Slice, m Match) error
 	return err
 }
 
-func (t *Tree) viewPath(tx *kv.Tx, r Request, ps []position) ([]*percached.Slice, Match, error) {
+func (t *Tree) viewPath(tx *kv.Tx, r Request, ps []position) (nodes []*node, lent []*percached.Slice, m Match, err error) {
 	t.mu.Lock()
-	nodes := t.match(r, ps)
+	nodes = t.match(r, ps)
+	hot := t.f.hot.of(nodes)
 	t.mu.Unlock()
-	lent := make([]*percached.Slice, len(ps))
-	var m Match
+	lent = make([]*percached.Slice, len(ps))
+	hits := 0
 	for i, n := range nodes {
 		if n == nil {
 			continue
 		}
-		s, _, err := t.store.view(tx, n.group.id, n.group.prefix, n.path)
+		s, err := hot[i], error(nil)
+		if s != nil {
+			hits++
+		} else {
+			s, _, err = t.store.view(tx, n.group.id, n.group.prefix, n.path)
+		}
 		if isLossError(err) {
 			if t.dropUnreadable(n) > 0 {
 				m.Damaged++
@@ -68,7 +78,7 @@ func (t *Tree) viewPath(tx *kv.Tx, r Request, ps []position) ([]*percached.Slice
 			continue
 		}
 		if err != nil {
-			return nil, m, err
+			return nil, nil, m, err
 		}
 		if s.Form > r.Form { // it is being packed: the database has its new form, the node not yet
 			if r.Placement == percached.Sequential {
@@ -81,12 +91,12 @@ func (t *Tree) viewPath(tx *kv.Tx, r Request, ps []position) ([]*percached.Slice
 		m.Tokens += len(s.Tokens)
 		m.Bytes += s.Bytes()
 	}
-	t.recordUse(nodes, lent, m, r.Idle)
-	return lent, m, nil
+	t.recordUse(nodes, lent, m, hits, r.Idle)
+	return nodes, lent, m, nil
 }
 
-// recordUse counts a request.
-func (t *Tree) recordUse(nodes []*node, lent []*percached.Slice, m Match, idle bool) {
+// recordUse counts a request; hot of its slices came from memory.
+func (t *Tree) recordUse(nodes []*node, lent []*percached.Slice, m Match, hot int, idle bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.damaged += uint64(m.Damaged)
@@ -96,6 +106,7 @@ func (t *Tree) recordUse(nodes []*node, lent []*percached.Slice, m Match, idle b
 	t.f.tick++
 	t.stats.requests++
 	t.stats.hits += uint64(m.Segments)
+	t.stats.hot += uint64(hot)
 	t.stats.absent += uint64(len(lent) - m.Segments - m.Damaged)
 	for i, s := range lent {
 		if n := nodes[i]; s != nil && n.group.nodes[n.path] == n { // unless deleted meanwhile

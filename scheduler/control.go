@@ -117,6 +117,21 @@ func (s *Scheduler) setPause(paused bool) error {
 	return nil
 }
 
+// SetScarce reports whether memory is scarce. While it is, no job starts, except those of a
+// Drain, and the running job is interrupted. It does not block.
+func (s *Scheduler) SetScarce(scarce bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.scarce == scarce {
+		return
+	}
+	s.scarce = scarce
+	if scarce && !s.draining {
+		s.interruptStep()
+	}
+	s.notify()
+}
+
 // Post records a device state reported by the user's app. If that state forbids idle
 // work, the running job is interrupted.
 func (s *Scheduler) Post(d Device) error {

@@ -20,6 +20,9 @@ const (
 	// batteryEvery is how often the battery's power is read at most: some drivers take
 	// milliseconds.
 	batteryEvery = time.Second
+	// silentEvery is how often a battery that gives nothing, or does not say how much, is
+	// read at most. For so long the energy stays unknown after the machine was unplugged.
+	silentEvery = 5 * time.Second
 	// longestGap is how long the battery's power may go unread before the energy between
 	// is unknown.
 	longestGap = 5 * time.Minute
@@ -43,8 +46,8 @@ type meter struct {
 	gaps   int     // times that the energy since the read before was unknown
 	spans  int     // that run now
 
-	power   float64 // W of the battery at the last read
-	read    time.Time
+	power   float64   // W of the battery at the last read
+	read    time.Time // when a battery was read last; zero: the machine has none
 	sampled time.Time
 }
 
@@ -146,8 +149,17 @@ func (m *meter) processors() (joules float64, ok bool) {
 func (m *meter) battery() (joules float64, ok bool) {
 	now := m.now() // as in processors: what the battery gave during sleep belongs to no span
 	before, since := m.power, now.Sub(m.sampled)
-	if age := now.Sub(m.read); age < 0 || age >= batteryEvery || math.IsNaN(m.power) {
-		m.power, m.read = batteryPower(m.sys), now
+	every := batteryEvery
+	if math.IsNaN(m.power) {
+		every = silentEvery
+	}
+	if age := now.Sub(m.read); m.read.IsZero() || age < 0 || age >= every {
+		var found bool
+		if m.power, found = batteryPower(m.sys); found {
+			m.read = now
+		} else { // no driver was asked, so that a battery is seen as soon as it is there
+			m.read = time.Time{}
+		}
 	}
 	m.sampled = now
 	if math.IsNaN(m.power) {
@@ -161,8 +173,8 @@ func (m *meter) battery() (joules float64, ok bool) {
 }
 
 // batteryPower is the power in W that the device's discharging batteries give; NaN if it
-// is not known.
-func batteryPower(sys fs.FS) float64 {
+// is not known. Found says that the device has a battery.
+func batteryPower(sys fs.FS) (power float64, found bool) {
 	const (
 		dir  = "class/power_supply"
 		most = 1e12
@@ -175,7 +187,10 @@ func batteryPower(sys fs.FS) float64 {
 			n, ok := number(get(file), -most, most)
 			return math.Abs(n), ok && n != 0 // some drivers count what a battery gives as negative
 		}
-		if get("type") != "Battery" || strings.EqualFold(get("scope"), "Device") || get("status") != "Discharging" {
+		if get("type") != "Battery" || strings.EqualFold(get("scope"), "Device") {
+			continue
+		}
+		if found = true; get("status") != "Discharging" {
 			continue
 		}
 		watts, ok := of("power_now")
@@ -186,14 +201,14 @@ func batteryPower(sys fs.FS) float64 {
 			watts, ok = current/1e6*voltage/1e6, ok1 && ok2
 		}
 		if !ok || watts > mostPower {
-			return math.NaN()
+			return math.NaN(), found
 		}
 		sum, known = sum+watts, true
 	}
 	if !known {
-		return math.NaN()
+		return math.NaN(), found
 	}
-	return sum
+	return sum, found
 }
 
 // why says in words where the energy comes from, or why it is unknown.
@@ -237,14 +252,15 @@ func (s *Scheduler) Energy() Energy {
 	return e
 }
 
-// MeasureRequest measures a user request from now until end is called. Requests that run
-// at the same time, and a job of idle work that one interrupts, share the energy evenly.
-func (s *Scheduler) MeasureRequest() (end func(took time.Duration)) {
+// MeasureRequest measures a user request from now until end is called, which returns its
+// energy in J; nil if it is not known. Requests that run at the same time, and a job of
+// idle work that one interrupts, share the energy evenly.
+func (s *Scheduler) MeasureRequest() (end func(took time.Duration) *float64) {
 	measured := s.meter.begin()
-	return func(took time.Duration) {
+	return func(took time.Duration) *float64 {
 		joules, known := measured()
 		if !known {
-			return
+			return nil
 		}
 		s.mu.Lock()
 		s.asked.Requests++
@@ -254,6 +270,7 @@ func (s *Scheduler) MeasureRequest() (end func(took time.Duration)) {
 		if s.o.Observer.Request != nil {
 			s.o.Observer.Request(joules)
 		}
+		return &joules
 	}
 }
 

@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"io/fs"
 	"math"
+	"path"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -184,6 +186,45 @@ func TestBatteryEnergy(t *testing.T) {
 	}
 }
 
+// countedFS counts how often the files of a name are opened.
+type countedFS struct {
+	fs.FS
+	name  string
+	opens int
+}
+
+func (c *countedFS) Open(name string) (fs.File, error) {
+	if path.Base(name) == c.name {
+		c.opens++
+	}
+	return c.FS.Open(name)
+}
+
+// A battery that gives nothing is not read for each request: its driver may be slow.
+func TestPluggedInBatteryIsSeldomRead(t *testing.T) {
+	s, m := powered()
+	s.battery("Charging", "10000000")
+	files := &countedFS{FS: s.MapFS, name: "status"}
+	m.sys = files
+	for range 40 {
+		is(t, "plugged in", m.begin(), -1)
+		s.now = s.now.Add(silentEvery / 40)
+	}
+	if files.opens != 1 {
+		t.Errorf("the battery was read %d times in %v", files.opens, silentEvery)
+	}
+	s.battery("Discharging", "10000000")
+	over := m.begin()
+	s.now = s.now.Add(time.Second)
+	is(t, "unplugged for long enough", over, 10)
+	s.now = s.now.Add(-time.Hour)
+	s.battery("Discharging", "20000000")
+	m.sample()
+	over = m.begin()
+	s.now = s.now.Add(time.Second)
+	is(t, "the clock was set back", over, 20)
+}
+
 // The processors' counters come first. A counter that may not be read is unknown, not zero.
 func TestProcessorEnergy(t *testing.T) {
 	const counter, most = "class/powercap/intel-rapl:0/energy_uj", "class/powercap/intel-rapl:0/max_energy_range_uj"
@@ -211,6 +252,28 @@ func TestProcessorEnergy(t *testing.T) {
 	is(t, "nothing", m.begin(), -1)
 	if source, why := m.why(); source != EnergyUnknown || !strings.Contains(why, "root") {
 		t.Errorf("%s: %s", source, why)
+	}
+}
+
+// Each request gets its share of the energy while several run, and the shares add up to the
+// sum. Unknown energy is nil, not zero.
+func TestRequestEnergy(t *testing.T) {
+	s, m := powered()
+	requests := &Scheduler{meter: m}
+	if got := requests.MeasureRequest()(time.Second); got != nil {
+		t.Errorf("%v J where nothing is readable", *got)
+	}
+	s.battery("Discharging", "10000000")
+	first, second := requests.MeasureRequest(), requests.MeasureRequest()
+	s.now = s.now.Add(2 * time.Second)
+	a := first(2 * time.Second)
+	s.now = s.now.Add(2 * time.Second)
+	b := second(4 * time.Second)
+	if a == nil || b == nil || *a != 10 || *b != 30 {
+		t.Errorf("%v and %v, want 10 and 30", a, b)
+	}
+	if e := requests.Energy(); e.Requests != 2 || e.Joules != 40 || e.Took != 6*time.Second {
+		t.Errorf("%+v", e)
 	}
 }
 

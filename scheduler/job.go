@@ -144,6 +144,7 @@ const (
 	ReasonBattery     = "battery"        // the battery is low and not charging
 	ReasonHot         = "hot"            // the device is too warm
 	ReasonDeviceStale = "device_stale"   // the device state is too old
+	ReasonMemory      = "memory"         // memory is scarce
 	ReasonPaused      = "paused"         // the user paused idle work
 	ReasonNothing     = "nothing_due"    // the queue has no job
 	ReasonNotYet      = "not_yet"        // jobs wait for a quiet period or a back-off

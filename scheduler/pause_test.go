@@ -48,3 +48,43 @@ func TestPausedWhileAJobStops(t *testing.T) {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
+
+// Scarce memory interrupts the running job, and none starts until memory is free again.
+func TestScarceMemory(t *testing.T) {
+	began := make(chan Job)
+	d := sit(t, &script{
+		due: func(_ context.Context, _ string, kind Kind, _ int) ([]Due, error) {
+			if kind != Answer {
+				return nil, nil
+			}
+			return []Due{{Subject: "slow"}}, nil
+		},
+		do: func(ctx context.Context, j Job) (Done, error) {
+			began <- j
+			<-ctx.Done()
+			return Done{}, context.Cause(ctx)
+		},
+	})
+	ended := make(chan error)
+	step := func() {
+		_, err := d.s.Step(t.Context())
+		ended <- err
+	}
+	go step()
+	<-began
+	d.s.SetScarce(true)
+	must(t, <-ended)
+	go step()
+	must(t, <-ended) // no job began
+	st, err := d.s.Status()
+	if err != nil || st.State != Waiting || len(st.Reasons) != 1 || st.Reasons[0].Code != ReasonMemory {
+		t.Errorf("%+v, %v", st, err)
+	}
+	woken := d.s.notified()
+	d.s.SetScarce(false)
+	<-woken
+	go step()
+	<-began
+	d.s.SetScarce(true)
+	must(t, <-ended)
+}

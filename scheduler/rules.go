@@ -48,6 +48,9 @@ func (s *Scheduler) userReasons() (reasons []Reason) {
 // reasonsNow lists all reasons against idle work. The caller holds mu.
 func (s *Scheduler) reasonsNow(a conditions) []Reason {
 	reasons := s.userReasons()
+	if s.scarce {
+		reasons = append(reasons, Reason{Code: ReasonMemory, Text: "memory is scarce"})
+	}
 	if s.lastRequest.After(a.now) {
 		s.lastRequest = a.now // the clock was set back
 	}
@@ -67,7 +70,7 @@ func (s *Scheduler) wakeTime(now time.Time, reasons []Reason) (at time.Time) {
 	for _, r := range reasons {
 		until := r.Until
 		switch r.Code {
-		case ReasonForeground, ReasonPaused:
+		case ReasonForeground, ReasonPaused, ReasonMemory:
 			return time.Time{}
 		case ReasonBattery, ReasonHot, ReasonDeviceStale: // the end is unknown
 			until = now.Add(max(s.config.Load().Device.ReadEvery, time.Second))

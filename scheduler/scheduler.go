@@ -40,6 +40,7 @@ type Scheduler struct {
 	jobs    map[jobID]*queuedJob
 	usage   usage
 	paused  bool
+	scarce  bool // memory is
 	closed  bool
 	rescan  bool   // reload the list of spaces and scan all of them
 	turn    uint64 // counts jobs, over all restarts

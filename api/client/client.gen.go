@@ -340,6 +340,7 @@ const (
 	ReasonCodeDeviceStale   ReasonCode = "device_stale"
 	ReasonCodeForeground    ReasonCode = "foreground"
 	ReasonCodeHot           ReasonCode = "hot"
+	ReasonCodeMemory        ReasonCode = "memory"
 	ReasonCodeNoPay         ReasonCode = "no_pay"
 	ReasonCodeNotYet        ReasonCode = "not_yet"
 	ReasonCodeNothingDue    ReasonCode = "nothing_due"
@@ -592,6 +593,12 @@ type Answer struct {
 	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
 
+	// Joules Energy in joules that the processors, or the whole device on its battery, used while the
+	// question was answered, including other programs. Questions and idle work that run at the
+	// same time share it evenly. Absent if it is unknown (`energy` of the status says why), and
+	// for a token for one space, because it depends on other spaces.
+	Joules *float64 `json:"joules,omitempty"`
+
 	// Memory How the question used the facts of its space. Absent if the space has none.
 	Memory *Memory `json:"memory,omitempty"`
 
@@ -680,10 +687,25 @@ type BudgetDisk struct {
 	Why string `json:"why"`
 }
 
+// BudgetExperts The experts of a mixture of experts. Left out for other models.
+type BudgetExperts struct {
+	// Bytes Weights of all experts.
+	Bytes int64 `json:"bytes"`
+
+	// MappedBytes Of these, what percached keeps no memory for: the model reads it from its file when it uses it, so answers are slower. 0: the memory holds all experts.
+	MappedBytes int64 `json:"mapped_bytes"`
+
+	// ResidentBytes Of these, what is in memory now. Left out if unknown.
+	ResidentBytes *int64 `json:"resident_bytes,omitempty"`
+}
+
 // BudgetMemory The length of the context. Figures of the machine are those of now.
 type BudgetMemory struct {
 	// Context Length of the context in tokens; 0: the model does not fit.
 	Context int `json:"context"`
+
+	// Experts The experts of a mixture of experts. Left out for other models.
+	Experts *BudgetExperts `json:"experts,omitempty"`
 
 	// FreeBytes Memory that neither the system nor programs use, percached included. Left out if unknown.
 	FreeBytes *int64 `json:"free_bytes,omitempty"`
@@ -712,6 +734,31 @@ type BudgetMemory struct {
 
 	// WeightBytes Weights of the language model.
 	WeightBytes int64 `json:"weight_bytes"`
+
+	// Why The reason as a sentence.
+	Why string `json:"why"`
+}
+
+// BudgetSharing How the daemon divides the memory beside the model. Left out by a command that opened the data
+// folder itself, and in the first seconds of a daemon.
+type BudgetSharing struct {
+	// Idle Background work may run as far as memory allows it.
+	Idle bool `json:"idle"`
+
+	// Scarce Memory is scarce.
+	Scarce bool `json:"scarce"`
+
+	// SliceBytes Stored tensors that are kept in memory, decrypted and checked.
+	SliceBytes int64 `json:"slice_bytes"`
+
+	// SliceHits Slices that were loaded from memory since the daemon started.
+	SliceHits int64 `json:"slice_hits"`
+
+	// SliceLimitBytes Maximum of them; 0: none are kept.
+	SliceLimitBytes int64 `json:"slice_limit_bytes"`
+
+	// TypedBytes Memory of the texts that are being typed.
+	TypedBytes int64 `json:"typed_bytes"`
 
 	// Why The reason as a sentence.
 	Why string `json:"why"`
@@ -886,6 +933,9 @@ type ChatExtra struct {
 	// Instead The part of the citations that fits the question best, for an answer that is not grounded.
 	// Show it as "Not sure; the documents say:".
 	Instead *Instead `json:"instead,omitempty"`
+
+	// Joules As in `Answer`.
+	Joules  *float64 `json:"joules,omitempty"`
 	Missing []string `json:"missing,omitempty"`
 
 	// Outcome How percached answered:
@@ -2759,6 +2809,10 @@ type StatusBudget struct {
 
 	// Memory The length of the context. Figures of the machine are those of now.
 	Memory BudgetMemory `json:"memory"`
+
+	// Sharing How the daemon divides the memory beside the model. Left out by a command that opened the data
+	// folder itself, and in the first seconds of a daemon.
+	Sharing *BudgetSharing `json:"sharing,omitempty"`
 }
 
 // StatusEnergy Energy as the device measures it: of all its processors, or of the whole device while it
@@ -4014,7 +4068,8 @@ type ClientInterface interface {
 
 	// Backup Back up all spaces
 	//
-	// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+	// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+	// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 	// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 	// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 	// that ends without an error is complete.
@@ -5200,7 +5255,8 @@ func (c *Client) About(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 
 // Backup Back up all spaces
 //
-// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 // predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 // tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 // that ends without an error is complete.
@@ -10703,7 +10759,8 @@ type ClientWithResponsesInterface interface {
 
 	// BackupWithResponse Back up all spaces
 	//
-	// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+	// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+	// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 	// predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 	// tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 	// that ends without an error is complete.
@@ -13822,7 +13879,8 @@ func (c *ClientWithResponses) AboutWithResponse(ctx context.Context, reqEditors 
 
 // BackupWithResponse Back up all spaces
 //
-// Streams a gzip-compressed tar archive. It contains documents, stored answers, history and
+// Streams a gzip-compressed tar archive (`application/gzip`). If the data folder is encrypted, so
+// is the archive (`application/octet-stream`). It contains documents, stored answers, history and
 // predictions of all spaces at one moment, waiting uploads, and prompts. It does not contain
 // tokens, the signing key, tensors and the index. Changes may continue meanwhile. A response
 // that ends without an error is complete.

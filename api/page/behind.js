@@ -56,12 +56,13 @@ export function drawPredicted({ predictions, stats }) {
 }
 
 // drawBudget says how much of the machine percached takes, and why.
-export function drawBudget({ memory: m, disk: d, changed }) {
+export function drawBudget({ memory: m, disk: d, sharing: s, changed }) {
   const free = (n) => (n === undefined ? "unknown" : bytes(n));
   return part("How much of this machine it takes",
     drawTable("What percached takes of this machine", ["", "Free now", "Taken", "Why"], [
       ["Memory", free(m.free_bytes), m.context > 0 ? `${count(m.context)} tokens at a time, ${bytes(m.used_bytes)}, beside a model of ${bytes(m.weight_bytes)}` : "nothing", m.why],
+      s ? ["Memory use", "", `${bytes(s.slice_bytes)} of at most ${bytes(s.slice_limit_bytes)} for what was read last, ${bytes(s.typed_bytes)} for what you type`, s.why] : null,
       ["Disk", free(d.free_bytes), `${bytes(d.held_bytes)} of at most ${bytes(d.limit_bytes)} for what the model has read`, d.why],
-    ]),
+    ].filter(Boolean)),
     changed ? el("p", { class: "soft small", text: `${upper(changed)}.` }) : null);
 }

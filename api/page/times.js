@@ -4,7 +4,7 @@ import { count, ms, plural, stages, upper } from "./words.js";
 
 export function drawTimes(answer) {
   return el("section", { class: "stack tight", "aria-label": "Where the time went" },
-    el("h3", { text: "Where the time went" }), timeBar(answer.times), reuse(answer));
+    el("h3", { text: "Where the time went" }), timeBar(answer.times), energy(answer), reuse(answer));
 }
 
 function timeBar(times) {
@@ -14,6 +14,11 @@ function timeBar(times) {
   if (other > total / 200) parts.push({ name: "Other", class: "wait", took: other });
   const words = parts.map((p) => `${p.name} ${ms(p.took)}`).join(", ");
   return bar("times", parts, `${ms(total)} in all: ${words}`, (p) => ms(p.took));
+}
+
+function energy({ joules }) {
+  if (joules === undefined) return null; // unknown
+  return el("p", { class: "soft small", id: "answer-energy", text: `Energy: ${joules < 0.01 ? "below 0.01" : joules.toFixed(2)} J, with what other programs used meanwhile.` });
 }
 
 function reuse({ outcome, chunks, tokens }) {

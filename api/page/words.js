@@ -102,7 +102,7 @@ export const prepared = {
 
 const reasons = {
   foreground: "A question is being answered, or documents are being added", recent_request: "It waits for a moment after your last question", window: "It works only at the times that you set",
-  device_stale: "Battery and temperature are unknown", paused: "It is paused", nothing_due: "There is nothing to do",
+  device_stale: "Battery and temperature are unknown", memory: "Memory is scarce", paused: "It is paused", nothing_due: "There is nothing to do",
 };
 
 /** Returns why idle work does not run. */

@@ -22,7 +22,7 @@ func drawCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  commands.Help,
 	}
-	cmd.AddCommand(drawConversationCommand())
+	cmd.AddCommand(drawConversationCommand(), drawMemoryCommand())
 	return cmd
 }
 
@@ -77,4 +77,57 @@ func conversationPanel(path string) (eval.Panel, error) {
 		Title: strings.TrimSuffix(filepath.Base(path), ".json"), XLabel: "exchanges so far", YLabel: "s", Kind: eval.Lines,
 		Series: []eval.Series{stored, whole},
 	}, nil
+}
+
+func drawMemoryCommand() *cobra.Command {
+	var dark bool
+	cmd := &cobra.Command{
+		Use:     "memory REPORT",
+		Short:   "Draw how the memory is divided while it gets scarce and plentiful again",
+		Long:    "Draws what bench memory printed.",
+		Example: `  percached-eval draw memory memory.json --dark`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			panel, err := memoryPanel(args[0])
+			if err != nil {
+				return err
+			}
+			colours := figure.Light()
+			if dark {
+				colours = figure.Dark()
+			}
+			return figure.Draw(cmd.OutOrStdout(), &eval.Figure{Title: "What the memory is used for", Columns: 1, Panels: []eval.Panel{panel}}, "svg", colours)
+		},
+	}
+	cmd.Flags().BoolVar(&dark, "dark", false, "For a dark page")
+	return cmd
+}
+
+func memoryPanel(path string) (eval.Panel, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return eval.Panel{}, fault.New(fault.NotFound, "draw", "%w", err)
+	}
+	var r memoryReport
+	if err := json.Unmarshal(b, &r); err != nil || len(r.Points) == 0 {
+		return eval.Panel{}, fault.New(fault.Invalid, "draw", "%s is not what bench memory prints with --json", path)
+	}
+	p := eval.Panel{Title: r.Model, XLabel: "minutes", YLabel: "MiB", Kind: eval.Lines}
+	for _, of := range []struct {
+		name  string
+		value func(memoryPoint) int64
+	}{
+		{"may be used", func(t memoryPoint) int64 { return t.Limit }},
+		{"context", func(t memoryPoint) int64 { return t.Context }},
+		{"slices", func(t memoryPoint) int64 { return t.Slices }},
+		{"typed texts", func(t memoryPoint) int64 { return t.Typed }},
+		{"mapped files", func(t memoryPoint) int64 { return t.Mapped }},
+	} {
+		s := eval.Series{Name: of.name}
+		for _, t := range r.Points {
+			s.X, s.Y = append(s.X, t.Minutes), append(s.Y, float64(of.value(t))/(1<<20))
+		}
+		p.Series = append(p.Series, s)
+	}
+	return p, nil
 }

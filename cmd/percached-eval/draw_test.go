@@ -8,6 +8,26 @@ import (
 	"testing"
 )
 
+func TestDrawMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.json")
+	for text, want := range map[string]string{
+		`{"model": "Small", "points": [{"minutes": 1, "slice_bytes": 1048576}, {"minutes": 2}]}`: "typed texts</text>",
+		`{"points": []}`: "is not what bench memory prints",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		err := run(t.Context(), []string{"draw", "memory", path, "--dark"}, strings.NewReader(""), &out, &errs)
+		if err != nil {
+			out.WriteString(err.Error())
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%v, want %q in:\n%.300s", err, want, out.String())
+		}
+	}
+}
+
 func TestDrawConversation(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -254,14 +254,17 @@ var (
 )
 
 // anonymous is the anonymous memory of a process, or 0 if the system does not report it.
-func anonymous(pid int) int64 {
+func anonymous(pid int) int64 { return statusBytes(pid, "RssAnon:") }
+
+// statusBytes is a size that the kernel reports of a process; 0: unknown.
+func statusBytes(pid int, name string) int64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
 	defer f.Close()
 	for sc := bufio.NewScanner(f); sc.Scan(); {
-		if rest, ok := strings.CutPrefix(sc.Text(), "RssAnon:"); ok {
+		if rest, ok := strings.CutPrefix(sc.Text(), name); ok {
 			kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
 			return kib << 10
 		}

@@ -270,13 +270,7 @@ func reasonText(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	for {
-		f, ok := err.(*fault.Error)
-		if !ok {
-			return err.Error()
-		}
-		err = f.Err
-	}
+	return fault.Sentence(err)
 }
 
 // sendPortion uploads some files and waits until they are stored. If the upload is refused,

@@ -48,7 +48,7 @@ answer; in a pipe or a file it replaces the answer.`,
 		args: cobra.ExactArgs(1), keys: answerKeys(), need: need{Model: true}, space: oneSpaceFlag,
 		flags: func(cmd *cobra.Command) {
 			f := cmd.Flags()
-			f.BoolVar(&explain, "explain", false, "Print how percached found the answer: outcome, gate, citations, reuse, times")
+			f.BoolVar(&explain, "explain", false, "Print how percached found the answer: outcome, gate, citations, reuse, times, energy")
 			f.BoolVar(&bypass, "bypass", false, "Do not return a stored answer; compute one from stored tensors")
 			f.BoolVar(&refresh, "refresh", false, "Compute a new answer and replace the stored one")
 			f.DurationVar(&maxAge, "max-age", 0, "Maximum age of a stored answer, such as 24h (default: no limit)")
@@ -271,6 +271,14 @@ func printExplanation(p *cmdline.Printer, a *client.Answer) {
 		if took := a.Times[name+"_ms"]; took > 0 {
 			p.Line("%-16s %9.2f ms", name, took)
 		}
+	}
+	switch {
+	case a.Joules == nil:
+		p.Line("energy    unknown (percached status says why)")
+	case *a.Joules < 0.01:
+		p.Line("energy    below 0.01 J")
+	default:
+		p.Line("energy    %.2f J", *a.Joules)
 	}
 }
 

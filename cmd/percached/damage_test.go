@@ -118,7 +118,7 @@ func TestFullDisk(t *testing.T) {
 		}, nil)
 		return err
 	}
-	if err := add(); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "disk is full") {
+	if err := add(); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "disk is full: 128 MiB must be free") {
 		t.Errorf("adding on a full disk: %v", err)
 	}
 	if _, err := s.Knowledge.Document(nodetest.Space, percached.NewDocumentID("late")); fault.KindOf(err) != fault.NotFound {

@@ -2,11 +2,11 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached/internal/base/machine"
-	"github.com/percached/percached/internal/budget"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/daemon"
 	"github.com/percached/percached/internal/node"
@@ -25,7 +25,7 @@ func examineDevice(cmd *cobra.Command, open selftest.Opener, s *selftest.Source,
 	if err != nil {
 		return nil, err
 	}
-	f := selftest.Facts{Config: conf.Now(), CPU: llamacpp.CPU(), Sys: os.DirFS("/sys")}
+	f := selftest.Facts{Config: conf.Now(), CPU: llamacpp.CPU(), Sys: os.DirFS("/sys"), Now: time.Now}
 	_, f.Cores = llamacpp.FastCores()
 	chosen := cmd.Flags().Changed("model") || cmd.Flags().Changed("shape") || cmd.Flags().Changed("quant")
 	if !chosen {
@@ -47,11 +47,9 @@ func examineDevice(cmd *cobra.Command, open selftest.Opener, s *selftest.Source,
 		there = "." // the folder does not exist yet
 	}
 	r := node.ReadMachine(there)
-	_, f.Context = node.PlanContext(f.Config, path, r.Memory)
-	f.Tensors = budget.Tensors{Limit: f.Config.TensorLimit, Bound: budget.BySetting}
-	if f.Config.TensorLimit == config.Auto {
-		f.Tensors = budget.ChooseTensors(budget.Disk{Free: r.Free})
-	}
+	model, plan, experts := node.PlanContext(f.Config, path, r.Memory)
+	f.Context, f.Experts, f.Resident = plan, model.Experts+model.Mapped, experts.Cached()
+	f.Tensors = node.PlanTensors(f.Config, r.Free)
 	c := llamacpp.Default()
 	c.Model, c.KeyType, c.ValueType, c.Threads, c.GPULayers = path, f.Config.KV, f.Config.KV, f.Config.Threads, f.Config.GPULayers
 	c.Context = selftest.TestContext // the length changes nothing that is reported

@@ -236,7 +236,7 @@ func (o *onSmallDisk) ends() {
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	said := strings.Split(strings.TrimSpace(o.errs.String()), "\n")
-	if last := said[len(said)-1]; !ok || exit.ExitCode() != commands.ExitNotNow || !strings.HasPrefix(last, "percached: the disk is full: ") {
+	if last := said[len(said)-1]; !ok || exit.ExitCode() != commands.ExitNotNow || !strings.HasPrefix(last, "percached: the disk is full: ") || !strings.Contains(last, "128 MiB must be free") {
 		o.Errorf("it ended with %v\n%s", err, o.errs.String())
 	}
 }

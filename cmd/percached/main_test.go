@@ -13,6 +13,7 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/commands"
@@ -47,6 +48,7 @@ func TestExitStatus(t *testing.T) {
 		{"missing", here, fault.New(fault.NotFound, "b", "it is nowhere"), 3, "percached: it is nowhere\n"},
 		{"full", here, fault.New(fault.Overloaded, "b", "too many"), 4, "percached: too many\n"},
 		{"no room", here, fault.New(fault.Unavailable, "b", "the disk is full: %w", syscall.ENOSPC), 4, "percached: the disk is full: no space left on device\n"},
+		{"no room, and how much is wanted", here, fault.New(fault.Unavailable, "b", "%w, and 3 MiB are", &durable.Full{Needs: 128 << 20}), 4, "percached: the disk is full: 128 MiB must be free, and 3 MiB are\n"},
 		{"wrongly set", here, cmdline.Misused(fault.New(fault.Invalid, "b", "it does not fit")), 2, "percached: it does not fit; see percached --help\n"},
 		{"in use", here, fault.New(fault.Conflict, "b", "%w", &home.InUse{Who: "process 7", Dir: "d"}), 4, "percached: process 7 uses d: wait until it ends, end it, or name another folder with --data\n"},
 		{"refused", here, &client.ProblemError{Problem: client.Problem{Status: 400, Title: "Wrong", Errors: []client.FieldError{{Field: "/k", Detail: "too much"}, {Field: "query:n", Detail: "too little"}}}}, 2, "percached: Wrong: k: too much; n: too little; see percached --help\n"},

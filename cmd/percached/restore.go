@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/commands"
@@ -126,7 +128,11 @@ func restore(cmd *cobra.Command, c config.Config, from io.Reader, force bool) (a
 	}
 	defer l.Close() //nolint:errcheck // the request ended
 	sent := cmdline.Waiting(stderr, "restoring the backup")
-	got, err := l.RestoreWithBodyWithResponse(ctx, &client.RestoreParams{Force: &force}, "application/gzip", from)
+	archive, kind := bufio.NewReader(from), "application/gzip"
+	if backup.IsSealed(archive) {
+		kind = "application/octet-stream"
+	}
+	got, err := l.RestoreWithBodyWithResponse(ctx, &client.RestoreParams{Force: &force}, kind, archive)
 	sent()
 	if commands.Misused(err) { // a damaged backup is not wrong usage
 		err = fault.New(fault.Invalid, "percached: restore", "%s", cmdline.Sentence(err))

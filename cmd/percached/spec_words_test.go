@@ -40,7 +40,7 @@ func TestSpecKnowsTheWords(t *testing.T) {
 		"Ready.stage":      {daemon.StageOpening, daemon.StageLoading, daemon.StageReady, daemon.StageRestoring, daemon.StageClosing},
 		"ReasonCode": {
 			scheduler.ReasonForeground, scheduler.ReasonRecent, scheduler.ReasonWindow, scheduler.ReasonBudget, scheduler.ReasonBattery,
-			scheduler.ReasonHot, scheduler.ReasonDeviceStale, scheduler.ReasonPaused, scheduler.ReasonNothing, scheduler.ReasonNotYet, scheduler.ReasonNoPay,
+			scheduler.ReasonHot, scheduler.ReasonDeviceStale, scheduler.ReasonMemory, scheduler.ReasonPaused, scheduler.ReasonNothing, scheduler.ReasonNotYet, scheduler.ReasonNoPay,
 			scheduler.ReasonBound,
 		},
 	} {

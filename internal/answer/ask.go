@@ -89,6 +89,9 @@ type Parts struct {
 	// them. One question more is Overloaded. Stored answers take no place, and
 	// identical questions of one caller share one.
 	Waiting int
+	// Energy, if set, begins to measure a question. End returns its energy in J; nil if
+	// it is not known.
+	Energy func() (end func(took time.Duration) *float64)
 	// Unchecked accepts every answer as grounded. It is for engines that make their
 	// answers up, so that no word of them stands in a document.
 	Unchecked bool
@@ -226,6 +229,10 @@ func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (answer Answer,
 		answered := a.Observer.Asked(q.Space, q.Text)
 		defer func() { answered(answer, err) }()
 	}
+	if a.Energy != nil { // ends before the observer, which lets idle work begin again
+		end := a.Energy()
+		defer func() { answer.Joules = end(answer.Times.Total) }()
+	}
 	if failed != nil {
 		return Answer{}, fault.Wrap("answer.Ask", failed)
 	}
@@ -340,7 +347,7 @@ func (a *Asker) answer(ctx context.Context, r request, p *progress) (answer Answ
 	if found, plan, err = a.awaitTurn(ctx, r, found, plan, place, p); err != nil {
 		return Answer{}, err
 	}
-	computed, made, err := a.generate(ctx, r, plan, a.matchTensors(r, plan, p), a.drafts(r, w, plan), p)
+	r, plan, computed, made, err := a.compute(ctx, r, found, plan, w, p)
 	place.pass()
 	computed.Gate, computed.Citations = w.after(plan), plan.citations
 	return a.finish(ctx, r, draft{Answer: computed, found: found, rests: plan.used(), made: made, talk: plan.talk, considered: w.check(r, found)}, err, p)

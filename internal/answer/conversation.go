@@ -25,8 +25,9 @@ var summaryPrompt string
 // dialog is a question's stored conversation as it was before the question.
 type dialog struct {
 	conversation.Conversation
-	seq   uint64 // the space's count of changes when it was read
-	turns []conversation.Turn
+	seq    uint64 // the space's count of changes when it was read
+	turns  []conversation.Turn
+	failed error // why its earliest turns are not kept
 }
 
 // openDialog reads the conversation of a question and puts its turns before the question.
@@ -48,7 +49,7 @@ func (a *Asker) openDialog(q *Question) (d dialog, err error) {
 			d.Conversation, d.turns, err = a.Conversations.Get(q.Space, conversation.ID(id))
 		}
 		if err != nil { // on a full disk, for example
-			return dialog{}, nil
+			return dialog{failed: err}, nil
 		}
 		q.Conversation = id
 	} else if len(q.Earlier) > 0 {
@@ -103,6 +104,10 @@ func (a *Asker) window() int { return windowOf(a.Engine.Info()) }
 // continueDialog adds the question and its answer to the conversation, and prepares its next
 // question in the background.
 func (a *Asker) continueDialog(q Question, d dialog, answer *Answer) {
+	if d.failed != nil {
+		answer.Notes = append(answer.Notes, "the conversation is not kept, so that its earliest turns were left out")
+		a.Logger.Warn("a conversation is not kept", "space", q.Space, "kind", fault.KindOf(d.failed))
+	}
 	if d.ID == (conversation.ID{}) {
 		return
 	}

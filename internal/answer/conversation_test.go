@@ -185,6 +185,22 @@ func TestFoundConversation(t *testing.T) {
 	}
 }
 
+// An answer says if the turns that exceed the window are not kept.
+func TestConversationNotKept(t *testing.T) {
+	d := startDialog(t, percached.Parallel)
+	long := strings.Repeat("wall ", 10_000)
+	var turns []answer.Turn
+	for range 50 {
+		turns = append(turns, user(long), assistant(long))
+	}
+	for kept, earlier := range map[bool][]answer.Turn{true: turns[:4], false: turns} {
+		a := d.asks(t, answer.Question{Space: "s", Text: "And what did I say of walls?", Earlier: earlier})
+		if noted := strings.Contains(strings.Join(a.Notes, ";"), "conversation is not kept"); noted == kept {
+			t.Errorf("%d turns: the notes are %q", len(earlier), a.Notes)
+		}
+	}
+}
+
 // A question that leans on no statement is answered from the bank, and a conversation that
 // does not exist is refused.
 func TestConversationAndBank(t *testing.T) {

@@ -180,6 +180,7 @@ type progress struct {
 	lapped time.Time // end of the latest lap
 	times  Times
 	notes  []string
+	pieces int // of the answer
 }
 
 func (a *Asker) newProgress(f *flight) *progress {
@@ -194,7 +195,10 @@ func (p *progress) send(e event) {
 }
 
 // piece sends a piece of the answer.
-func (p *progress) piece(text string) { p.send(event{piece: text}) }
+func (p *progress) piece(text string) {
+	p.pieces++
+	p.send(event{piece: text})
+}
 
 // cite sends the citations of these chunks and returns them.
 func (p *progress) cite(chunks []percached.Chunk) []Citation {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/llm/llmtest"
 	"github.com/percached/percached/qabank"
 )
@@ -74,5 +75,77 @@ func TestAnswerByWordsAlone(t *testing.T) {
 	}
 	if e, err := w.Bank.Get("s", qabank.NewID("s", heron.Text)); err != nil || e.Seen != w.docs.seq {
 		t.Errorf("it has seen %d changes of %d, %v", e.Seen, w.docs.seq, err)
+	}
+}
+
+// shrinking is an engine whose context is replaced by a shorter one.
+type shrinking struct {
+	*llmtest.Fake // today's
+	shorter       *llmtest.Fake
+	times         int    // that Generate replaces it first
+	tells         string // what Generate emits before
+}
+
+func (s *shrinking) Generate(ctx context.Context, p percached.Prompt, emit func(string) error) (percached.Result, error) {
+	if s.times > 0 {
+		s.times--
+		s.Fake = s.shorter
+		if s.tells != "" {
+			if err := emit(s.tells); err != nil {
+				return percached.Result{}, err
+			}
+		}
+	}
+	return s.Fake.Generate(ctx, p, emit)
+}
+
+func (s *shrinking) Prefill(ctx context.Context, p percached.Prompt) (percached.Result, error) {
+	return s.Fake.Prefill(ctx, p)
+}
+func (s *shrinking) Info() percached.ModelInfo { return s.Fake.Info() }
+
+// If the context becomes shorter between a question's plan and its answer, the question is
+// planned anew. It cannot be once a part of its answer was sent.
+func TestContextBecomesShorter(t *testing.T) {
+	long := strings.Repeat(" lanterns at noon", 30)
+	for name, tc := range map[string]struct {
+		length, maxTokens int
+		tells             string
+		citations         int
+		kind              fault.Kind
+	}{
+		"shorter":                        {length: 170, maxTokens: 8, citations: 1},
+		"as long as the prompt":          {length: 1000, maxTokens: 8, citations: 2},
+		"shorter than the longest reply": {length: 170, maxTokens: 300, citations: 1},
+		"too short for any document":     {length: 16, maxTokens: 8, kind: fault.Invalid},
+		"a part was sent":                {length: 170, maxTokens: 8, tells: "x", citations: 2, kind: fault.Unavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, o := answer.Default(), llmtest.DefaultOptions()
+			set.MaxTokens = tc.maxTokens
+			w := newWorld(t, set, o, func(p *answer.Parts) {
+				o.Context = tc.length
+				shorter := llmtest.NewFake(o)
+				t.Cleanup(func() { shorter.Close() })
+				p.Engine = &shrinking{p.Engine.(*llmtest.Fake), shorter, 1, tc.tells}
+			})
+			w.docs.put("Heron is the budget of the Heron: what is the budget of Heron.")
+			w.docs.put("The budget of Heron:" + long)
+			a, err := w.Ask(t.Context(), heron, answer.Listener{})
+			if fault.KindOf(err) != tc.kind || len(a.Citations) != tc.citations || (a.Text == "") != (tc.kind != 0) {
+				t.Errorf("%d citations, text %q, %v; want %d citations, kind %v", len(a.Citations), a.Text, err, tc.citations, tc.kind)
+			}
+		})
+	}
+}
+
+// Settings of a longer context are replaced a moment after the context became shorter.
+func TestSettingsOfLongerContext(t *testing.T) {
+	set, o := answer.Default(), llmtest.DefaultOptions()
+	set.MaxTokens, o.Context = 300, 170
+	w := newWorld(t, set, o, nil)
+	w.docs.put(budget)
+	if _, err := w.Ask(t.Context(), heron, answer.Listener{}); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("got %v; ask again is what helps", err)
 	}
 }

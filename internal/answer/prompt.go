@@ -16,6 +16,7 @@ import (
 // to answer from.
 type promptPlan struct {
 	prompt    percached.Prompt
+	context   int // the engine's, in tokens
 	talk      talk
 	chunks    []rankedChunk
 	nodes     []qkvtree.Node // of each segment but the question: the instructions, the conversation, each chunk
@@ -56,7 +57,10 @@ func (a *Asker) plan(r request, chunks []percached.Chunk, p *progress) (promptPl
 		return promptPlan{}, err
 	}
 	plan.citations = p.cite(plan.used())
-	if plan.empty() { // a model would make something up
+	switch {
+	case plan.empty() && r.settings.MaxTokens > a.Engine.Info().Context/2:
+		return promptPlan{}, errShorter // the settings are those of the longer context
+	case plan.empty(): // a model would make something up
 		return promptPlan{}, fault.New(fault.Invalid, "answer.plan", "no document fits into the model's context beside the instructions and the question")
 	}
 	return plan, nil
@@ -112,9 +116,10 @@ func newPlan(info percached.ModelInfo, s Settings, priority percached.Priority, 
 			Priority: priority, Placement: s.Placement, Planes: s.Planes, MaxTokens: s.MaxTokens, Stop: info.Chat.Stop, EndLoops: true,
 			Segments: laid.first(),
 		},
-		talk:   laid.talk,
-		chunks: chunks,
-		nodes:  []qkvtree.Node{{Tokens: laid.system.Tokens}},
+		context: info.Context,
+		talk:    laid.talk,
+		chunks:  chunks,
+		nodes:   []qkvtree.Node{{Tokens: laid.system.Tokens}},
 	}
 	for i, of := range laid.lead {
 		node := qkvtree.Node{Tokens: of.Tokens, Chunk: laid.talk.id, Turn: true}

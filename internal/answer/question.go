@@ -210,6 +210,7 @@ type Answer struct {
 	Drafts []percached.DraftUse
 	Memory *Memory // nil: the space has no facts about the user
 	Times  Times
+	Joules *float64 // nil: not known
 
 	UnderstoodAs string // the question that was answered, if it is not the one asked
 

@@ -185,19 +185,29 @@ func (a *Asker) Settings(space string) (Settings, error) {
 			set.Placement = p
 		}
 	}
+	return a.withForm(set, sp.Kind), nil
+}
+
+// withForm sets the least exact form that was measured for these settings.
+func (a *Asker) withForm(set Settings, kind string) Settings {
 	if a.Form != nil && set.MaxChanged > 0 {
-		set.Form = a.Form(sp.Kind, set)
+		set.Form = a.Form(kind, set)
 	}
-	return set, nil
+	return set
 }
 
 // settingsOf returns the settings of a question.
 func (a *Asker) settingsOf(q Question) (Settings, error) {
-	set, err := a.Settings(q.Space)
+	ofSpace, err := a.Settings(q.Space)
 	if err != nil {
+		return ofSpace, err
+	}
+	set, err := ofSpace.With(q.Settings)
+	if err != nil || set.Placement == ofSpace.Placement {
 		return set, err
 	}
-	return set.With(q.Settings)
+	sp, err := a.Knowledge.Space(q.Space)
+	return a.withForm(set, sp.Kind), err
 }
 
 // Prompt identifies the text around chunks and question, whatever the placement.

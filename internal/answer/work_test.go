@@ -240,6 +240,37 @@ func TestObserver(t *testing.T) {
 	}
 }
 
+// An answer has the energy of its question, if that is known. Each question is measured to its
+// end, also one that fails, before the observer hears of it.
+func TestEnergyOfAnAnswer(t *testing.T) {
+	var told []*float64
+	measures := 0
+	known := new(12.5)
+	w := newWorld(t, answer.Default(), llmtest.DefaultOptions(), func(p *answer.Parts) {
+		p.Energy = func() func(time.Duration) *float64 {
+			measures++
+			return func(time.Duration) *float64 { measures--; return known }
+		}
+		p.Observer.Asked = func(string, string) func(answer.Answer, error) {
+			return func(a answer.Answer, _ error) { told = append(told, a.Joules) }
+		}
+	})
+	w.docs.put(budget)
+	if a := w.asks(t, heron); a.Joules == nil || *a.Joules != 12.5 {
+		t.Errorf("%+v", a.Joules)
+	}
+	known = nil
+	if a := w.asks(t, heron); a.Joules != nil {
+		t.Errorf("%v J, which is not known", *a.Joules)
+	}
+	if _, err := w.Ask(t.Context(), answer.Question{Space: "none", Text: heron.Text}, answer.Listener{}); err == nil {
+		t.Error("a space that is not there")
+	}
+	if measures != 0 || len(told) != 3 || told[0] == nil || told[1] != nil {
+		t.Errorf("%d questions are still measured; observed %v", measures, told)
+	}
+}
+
 // A user learns that background work found another answer, until the answer is given.
 func TestChangedAnswer(t *testing.T) {
 	ctx := context.Background()

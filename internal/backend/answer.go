@@ -17,7 +17,7 @@ func wireAnswer(ids percached.PublicIDs, a answer.Answer) api.Answer {
 	out := api.Answer{
 		Answer: a.Text, Outcome: string(a.Outcome), Refused: a.Refused, Grounds: wireGrounds(a.Grounds), UnderstoodAs: a.UnderstoodAs, Citations: []api.Citation{},
 		Gate:   api.Gate{Why: a.Gate.Why, Similarity: a.Gate.Similarity},
-		Chunks: api.Reuse(a.Chunks), Tokens: api.Tokens(a.Tokens), Finish: string(a.Finish), Times: map[string]float64{}, Notes: a.Notes,
+		Chunks: api.Reuse(a.Chunks), Tokens: api.Tokens(a.Tokens), Finish: string(a.Finish), Times: map[string]float64{}, Joules: a.Joules, Notes: a.Notes,
 	}
 	if a.Memory != nil {
 		m := api.Memory(*a.Memory)

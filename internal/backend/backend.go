@@ -123,6 +123,9 @@ func changeProblem(err error) error {
 }
 
 func (b *Backend) backup(ctx context.Context, to api.Backup) (api.Nothing, error) {
+	if b.Home.Encryption != nil {
+		to.Encrypted()
+	}
 	return api.Nothing{}, b.Backup(ctx, b.Inbox, to.To)
 }
 

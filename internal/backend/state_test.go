@@ -135,7 +135,7 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, func(e qabank.Entry) api.Entry { return wireEntry(none, e) }, "Space", "Vector", "Vector.#", "Embedder", "Sources", "Sources.#", "Seen", "Settings", "Vetoed", "Vetoed.#")
 	shows(t, func(e qabank.Entry) any { return wireExported(e) },
 		"Changed", "ID", "Space", "Answered", "Vector", "Vector.#", "Embedder", "Evidence.Version", "Seen", "Used", "Stale", "StaleWhy", "Vetoed", "Vetoed.#")
-	shows(t, wireCache, "Promoted", "Packed", "Forms.Nodes", "Forms.Bytes", "Slack", "Dropped", "Expired", "Moved", "Flushes")
+	shows(t, wireCache, "Promoted", "Packed", "Forms.Nodes", "Forms.Bytes", "Slack", "Dropped", "Expired", "Moved", "Flushes", "Hot", "HotLimit", "HotBytes")
 	shows(t, func(i qkvtree.Info) api.Slice { return wireSlice(none, i) }, "Priority")
 	shows(t, wireVerified)
 	shows(t, func(p predictor.Prediction) any { return wirePrediction(none, p, "") }, "Asked", "Asked.#")
@@ -144,7 +144,7 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, wireAccount)
 	shows(t, WireDrained)
 	shows(t, func(st scheduler.Status) any { return wireIdle(st, nil) }, parkedFields()...)
-	shows(t, func(m telemetry.State) api.Status { return wireStatus(time.Time{}, api.StatusQuestions{}, m) }, "Listeners", "Disk.Limit", "BackupLag", "BackupFailures")
+	shows(t, func(m telemetry.State) api.Status { return wireStatus(time.Time{}, api.StatusQuestions{}, m) }, "Listeners", "Disk.Limit", "Hot.Bytes", "Hot.Limit", "BackupLag", "BackupFailures")
 	shows(t, func(q api.StatusQuestions) api.Status { return wireStatus(time.Time{}, q, telemetry.State{}) })
 	shows(t, wireUpload, "Key", "Report.Notes", "Dropped")
 }

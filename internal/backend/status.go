@@ -103,6 +103,7 @@ func (b *Backend) State() (telemetry.State, error) {
 	}
 	m := telemetry.State{
 		Tensors: telemetry.Room{Bytes: tree.Bytes, Limit: tree.Limit}, Disk: telemetry.Room{Bytes: tree.Disk, Limit: tree.Limit + tree.Slack},
+		Hot:    telemetry.Room{Bytes: tree.HotBytes, Limit: tree.HotLimit},
 		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]telemetry.Account{},
 		Questions: b.Asker.Waiting(), Uploads: b.Inbox.Waiting(), Listeners: b.Events.Subscribers(),
 	}
@@ -198,9 +199,9 @@ func (b *Backend) wirePlacement(of calibrate.Subject, set answer.Settings) api.S
 			out.Why += "; " + rec.Why()
 		}
 	}
-	for _, f := range rec.FormResults() {
+	for _, f := range rec.Forms[set.Placement].Results() {
 		if f.Questions > 0 {
-			out.Forms = append(out.Forms, wireForm(f, f.Form <= rec.Form(set.MaxChanged)))
+			out.Forms = append(out.Forms, wireForm(f, f.Form <= rec.Forms[set.Placement].Form(set.MaxChanged)))
 		}
 	}
 	return out

@@ -16,6 +16,12 @@ import (
 // sealedMagic begins an encrypted backup.
 const sealedMagic = "percached-encrypted-backup 1\n"
 
+// IsSealed says whether a backup is encrypted. It consumes nothing.
+func IsSealed(in *bufio.Reader) bool {
+	head, _ := in.Peek(len(sealedMagic))
+	return string(head) == sealedMagic
+}
+
 // Seal encrypts an archive. The zero value leaves it plain.
 type Seal struct {
 	Key  *encryption.Key
@@ -59,7 +65,7 @@ type sealed struct {
 // openSealed returns nil for a plain backup.
 func openSealed(in *bufio.Reader, to Target) (*sealed, error) {
 	const op = "backup.Read"
-	if b, err := in.Peek(len(sealedMagic)); err != nil || string(b) != sealedMagic {
+	if !IsSealed(in) {
 		return nil, nil
 	}
 	s := &sealed{body: &summed{from: in, sum: sha256.New()}}

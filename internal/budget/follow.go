@@ -1,6 +1,9 @@
 package budget
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // patience is how long a resource must be plentiful before more of it is taken.
 const patience = 10 * time.Minute
@@ -43,9 +46,22 @@ type Pressure struct {
 const stalledTooLong = 0.05
 
 // Scarce says that a running engine should take less. Available counts the weights as free,
-// because they are page cache; but without them in memory each token would read the disk.
+// because they are page cache; but without them in memory each token would read the disk. A model
+// with mapped experts does so, and waits for them: that says nothing about other memory.
 func (p Pressure) Scarce(model Model) bool {
-	return p.Available >= 0 && p.Available-model.Weights < Margin/2 || p.Stalled > stalledTooLong
+	return p.Available >= 0 && p.Available-model.Weights < Margin/2 || p.Stalled > stalledTooLong && model.Mapped == 0
+}
+
+// missing is how many bytes must become free until memory is no longer scarce, and a little
+// more, so that it is not scarce again at once; 0: it is not scarce.
+func (p Pressure) missing(model Model) int64 {
+	switch {
+	case !p.Scarce(model):
+		return 0
+	case p.Stalled > stalledTooLong && model.Mapped == 0 || p.Available < 0:
+		return math.MaxInt64 // nobody knows
+	}
+	return Margin - (p.Available - model.Weights)
 }
 
 // Shorter is the step below a length, at least MinContext.
@@ -56,6 +72,9 @@ type ContextFollower struct {
 	longer Follower
 	scarce int // consecutive readings
 }
+
+// grows says that a longer context waits until memory was free for long.
+func (f *ContextFollower) grows() bool { return !f.longer.since.IsZero() }
 
 // scarceReadings is how many readings in a row must find memory scarce.
 const scarceReadings = 2

@@ -85,3 +85,15 @@ func TestScarce(t *testing.T) {
 		}
 	}
 }
+
+// A model that reads experts from its file waits for them all the time.
+func TestMappedModelStalls(t *testing.T) {
+	m := Memory{Available: 500 * mib}
+	p := Pressure{Available: m.Available, Stalled: 0.5}
+	if p.Scarce(mixture().On(m, 0)) || !p.Scarce(small()) {
+		t.Error("waiting for experts is taken for scarce memory, or other waiting is not")
+	}
+	if p.Available = 200 * mib; !p.Scarce(mixture().On(m, 0)) {
+		t.Error("memory that does not hold what must stay in it is not scarce")
+	}
+}

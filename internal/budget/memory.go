@@ -28,11 +28,15 @@ const (
 
 // Model is what a model needs.
 type Model struct {
-	Weights    int64 // bytes
-	TokenBytes int64 // keys and values of one token
-	Scratch    int64 // bytes of the engine's buffers
-	Parameters int64
-	MaxContext int // the model's own limit in tokens
+	Weights int64 // bytes that stay in memory
+	// Mapped are bytes of weights beside these that are read from the file when they are used.
+	Mapped int64
+	// Experts are the experts of a mixture, and Working is what of them must stay in memory.
+	Experts, Working int64
+	TokenBytes       int64 // keys and values of one token
+	Scratch          int64 // bytes of the engine's buffers
+	Parameters       int64
+	MaxContext       int // the model's own limit in tokens
 	// SameContext is the longest context with the tensors of a short one; 0: all have the same.
 	SameContext int
 	GPU         bool // a GPU computes layers
@@ -43,6 +47,20 @@ type Memory struct {
 	Total     int64 // of the machine or of the process's control group
 	Available int64 // of that, what neither the system nor programs use
 	Threads   int   // that compute
+}
+
+// On is the model on a machine whose memory may not hold all its experts beside a context of
+// this length, 0 for the usual one. Those that it does not hold are mapped.
+func (m Model) On(memory Memory, set int) Model {
+	tokens := min(cmp.Or(set, UsualContext), cmp.Or(m.MaxContext, UsualContext))
+	room := int64(shareKV * float64(memory.Available-m.Weights-Margin))
+	if m.GPU || memory.Available < 0 || m.Experts <= m.Working || room >= int64(tokens)*m.TokenBytes {
+		return m
+	}
+	m.Mapped += m.Experts - m.Working
+	m.Weights -= m.Experts - m.Working
+	m.Experts = m.Working
+	return m
 }
 
 // Bound is what decided a number.
@@ -68,12 +86,13 @@ type Context struct {
 	Bytes  int64 // that they take
 	Bound  Bound
 	Tight  bool // less than the margin is left
+	Mapped bool // it takes memory from experts, which are read from the file
 }
 
 // ChooseContext chooses the length of the context; set is the user's choice, 0 for none. The
 // result has no tokens if even MinContext does not fit.
 func ChooseContext(m Memory, model Model, set int) Context {
-	c := Context{Room: -1}
+	c := Context{Room: -1, Mapped: model.Mapped > 0}
 	rest := m.Available - model.Weights - Margin
 	if m.Available >= 0 {
 		c.Room = max(0, int64(shareKV*float64(rest)))
@@ -95,6 +114,9 @@ func ChooseContext(m Memory, model Model, set int) Context {
 		bound(UsualContext, ByNothing)
 	default:
 		bound(MaxContext, ByMaximum)
+		if model.Mapped > 0 { // a longer one would take memory from experts
+			bound(UsualContext, ByMemory)
+		}
 		bound(readable(model.Parameters, m.Threads), BySpeed)
 		if model.TokenBytes > 0 {
 			bound(max(least, stepBelow(c.Room/model.TokenBytes)), ByMemory)
@@ -161,6 +183,8 @@ func (c Context) Why() string {
 		return "the free memory is unknown here"
 	case c.Tight:
 		return "the shortest: memory is scarce"
+	case c.Mapped && c.Tokens >= UsualContext:
+		return "a longer context would take memory from the experts"
 	}
 	return "as much as the memory for keys and values holds"
 }

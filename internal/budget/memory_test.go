@@ -115,3 +115,68 @@ func TestChooseTensors(t *testing.T) {
 		})
 	}
 }
+
+// mixture is a model of 64 experts, four of which a token uses.
+func mixture() Model {
+	return Model{Weights: 525 * mib, Experts: 486 * mib, Working: 101 * mib, TokenBytes: 12 << 10, Scratch: 30 * mib, Parameters: 1e9, MaxContext: 32768}
+}
+
+// Where the memory does not hold the experts of a mixture, only some must fit.
+func TestMixture(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		available int64
+		set       int
+		weights   int64 // that must stay in memory
+		want      Context
+	}{
+		{"all fits", 8 * gib, 0, 525 * mib, Context{Tokens: MaxContext, Bound: ByMaximum}},
+		{"all fits with the usual context", 862 * mib, 0, 525 * mib, Context{Tokens: 4096, Bound: ByMemory}},
+		{"a little less", 860 * mib, 0, 140 * mib, Context{Tokens: 4096, Bound: ByMemory, Mapped: true}},
+		{"less than the file", 500 * mib, 0, 140 * mib, Context{Tokens: 4096, Bound: ByMemory, Mapped: true}},
+		{"a long context is set", 1000 * mib, 32768, 140 * mib, Context{Tokens: 32768, Bound: BySetting, Mapped: true}},
+		{"tight", 240 * mib, 0, 140 * mib, Context{Tokens: MinContext, Bound: ByMemory, Mapped: true, Tight: true}},
+		{"too little", 225 * mib, 0, 140 * mib, Context{Bound: ByMemory, Mapped: true, Tight: true}},
+		{"unknown", -1, 0, 525 * mib, Context{Tokens: 4096, Bound: ByNothing}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := Memory{Available: tc.available, Threads: 64}
+			model := mixture().On(m, tc.set)
+			if model.Weights != tc.weights || model.Weights+model.Mapped != mixture().Weights {
+				t.Errorf("%d MiB stay in memory and %d are mapped, want %d and the rest", model.Weights/mib, model.Mapped/mib, tc.weights/mib)
+			}
+			if model.On(m, tc.set) != model {
+				t.Error("a model that is mapped is mapped once more")
+			}
+			got := ChooseContext(m, model, tc.set)
+			tc.want.Bytes, got.Room = int64(tc.want.Tokens)*model.TokenBytes, 0
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A model without experts, and one on a GPU, is the same everywhere.
+func TestNothingMapped(t *testing.T) {
+	gpu := mixture()
+	gpu.GPU = true
+	for _, m := range []Model{small(), large(), gpu} {
+		if got := m.On(Memory{Available: 50 * mib}, 0); got != m {
+			t.Errorf("%+v became %+v", m, got)
+		}
+	}
+}
+
+// More memory never makes the context of a mixture shorter.
+func TestMixtureGrowsWithMemory(t *testing.T) {
+	before := 0
+	for free := int64(0); free < 2*gib; free += mib {
+		m := Memory{Available: free, Threads: 64}
+		c := ChooseContext(m, mixture().On(m, 0), 0)
+		if c.Tokens < before {
+			t.Fatalf("%d MiB: %d tokens, less than %d", free/mib, c.Tokens, before)
+		}
+		before = c.Tokens
+	}
+}

@@ -1,12 +1,22 @@
 package calibrate
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/percached/percached"
 )
+
+// FormTrials are questions answered from packed tensors in one placement.
+type FormTrials struct {
+	Trials []FormTrial `json:"trials,omitempty"`
+	// Cursor is where the search for questions continues; only the searcher reads it.
+	Cursor string `json:"cursor,omitempty"`
+	// Lacking is how many chunks there were when no further question was found.
+	Lacking int `json:"lacking,omitempty"`
+}
 
 // FormTrial is a question answered from packed tensors in each form.
 type FormTrial map[percached.Form]FormLoss
@@ -37,20 +47,20 @@ func (r FormResult) Changed() float64 {
 	return float64(r.Questions-r.Same) / float64(max(1, r.Questions))
 }
 
-// FormResults judges the packed forms. Like placements, they are judged at a few fixed
+// Results judges the packed forms. Like placements, they are judged at a few fixed
 // numbers of trials. A form about which the maximum number decides nothing is not used.
-func (r *Record) FormResults() []FormResult {
+func (r FormTrials) Results() []FormResult {
 	var out []FormResult
 	for _, f := range percached.Forms()[1:] {
-		out = append(out, r.formResult(f))
+		out = append(out, r.result(f))
 	}
 	return out
 }
 
-func (r *Record) formResult(f percached.Form) FormResult {
+func (r FormTrials) result(f percached.Form) FormResult {
 	res := FormResult{Form: f}
 	var sum, squares float64
-	for i, t := range r.Forms {
+	for i, t := range r.Trials {
 		loss, ok := t[f]
 		if !ok {
 			continue
@@ -78,9 +88,9 @@ func (r *Record) formResult(f percached.Form) FormResult {
 
 // Form is the least exact form whose tensors may serve answers, if they may change this
 // share of them: Exact, until one is allowed.
-func (r *Record) Form(maxChanged float64) percached.Form {
+func (r FormTrials) Form(maxChanged float64) percached.Form {
 	best := percached.Exact
-	for _, res := range r.FormResults() {
+	for _, res := range r.Results() {
 		if res.Allowed && res.Changed() <= maxChanged && res.Form == best+1 { // a form is used only with those before it
 			best = res.Form
 		}
@@ -88,41 +98,49 @@ func (r *Record) Form(maxChanged float64) percached.Form {
 	return best
 }
 
-// FormsOpen is how many questions to compare before the next decision about a form; 0:
+// Open is how many questions to compare before the next decision about a form; 0:
 // all are decided.
-func (r *Record) FormsOpen() int {
-	if !slices.ContainsFunc(r.FormResults(), func(f FormResult) bool { return !f.Decided }) {
+func (r FormTrials) Open() int {
+	if !slices.ContainsFunc(r.Results(), func(f FormResult) bool { return !f.Decided }) {
 		return 0
 	}
 	for _, n := range decisionPoints() {
-		if len(r.Forms) < n {
-			return n - len(r.Forms)
+		if len(r.Trials) < n {
+			return n - len(r.Trials)
 		}
 	}
 	return 0
 }
 
-// AddForm records the comparison of forms on one question, and where the search for the
-// next question continues. A trial of nil records a useless question.
-func (b *Book) AddForm(s Subject, t FormTrial, cursor string, now time.Time) (Record, error) {
-	return b.change("calibrate.AddForm", s, func(r *Record) {
-		if r.FormCursor, r.FormsLacking = cursor, 0; t != nil {
-			r.Forms = append(slices.Clone(r.Forms), t)
+// AddForm records the comparison of forms on one question in a placement, and where the search
+// for the next question continues. A trial of nil records a useless question.
+func (b *Book) AddForm(s Subject, p percached.Placement, t FormTrial, cursor string, now time.Time) (Record, error) {
+	return b.changeForms("calibrate.AddForm", s, p, func(r *Record, f *FormTrials) {
+		if f.Cursor, f.Lacking = cursor, 0; t != nil {
+			f.Trials = append(slices.Clone(f.Trials), t)
 		}
-		if r.Verdict == "" {
-			r.Verdict = Pending
-		}
-		if r.Decided.IsZero() && r.FormsOpen() == 0 {
+		if r.Decided.IsZero() && f.Open() == 0 {
 			r.Decided = now.UTC() // the oldest decisions are deleted first
 		}
 	})
 }
 
 // EndForms records that this many chunks contain no further question.
-func (b *Book) EndForms(s Subject, chunks int) (Record, error) {
-	return b.change("calibrate.EndForms", s, func(r *Record) {
-		if r.FormCursor, r.FormsLacking = "", chunks; r.Verdict == "" {
+func (b *Book) EndForms(s Subject, p percached.Placement, chunks int) (Record, error) {
+	return b.changeForms("calibrate.EndForms", s, p, func(_ *Record, f *FormTrials) { f.Cursor, f.Lacking = "", chunks })
+}
+
+// changeForms changes what is known about the forms of a placement.
+func (b *Book) changeForms(op string, s Subject, p percached.Placement, fn func(*Record, *FormTrials)) (Record, error) {
+	return b.change(op, s, func(r *Record) {
+		if r.Verdict == "" {
 			r.Verdict = Pending
 		}
+		f := r.Forms[p]
+		fn(r, &f)
+		if r.Forms = maps.Clone(r.Forms); r.Forms == nil {
+			r.Forms = map[percached.Placement]FormTrials{}
+		}
+		r.Forms[p] = f
 	})
 }

@@ -45,10 +45,9 @@ type Record struct {
 	Family bool `json:"family,omitempty"`
 	// Cursor is where the search for questions continues; only the searcher reads it.
 	Cursor string `json:"cursor,omitempty"`
-	// Forms are questions answered from packed tensors.
-	Forms        []FormTrial `json:"forms,omitempty"`
-	FormCursor   string      `json:"form_cursor,omitempty"`
-	FormsLacking int         `json:"forms_lacking,omitempty"`
+	// Forms are judged for each placement, because what packing changes differs. Earlier
+	// releases stored "forms" without a placement; those are measured again.
+	Forms map[percached.Placement]FormTrials `json:"placed_forms,omitempty"`
 	// Lacking is how many chunks there were when no further question was found.
 	Lacking int `json:"lacking,omitempty"`
 }

@@ -18,8 +18,8 @@ import (
 
 // Limits of what is stored; texts in bytes.
 const (
-	MaxConversations = 1000 // of a space
-	MaxFound         = 50   // of them found by their turns
+	MaxConversations = 1000 // of a space, created by clients
+	MaxFound         = 50   // of a space, found by their turns
 	MaxTurns         = 10000
 	MaxBytes         = 4 << 20 // of the texts of a conversation
 	maxTitle         = 200
@@ -151,9 +151,9 @@ func (s *Store) find(space string, id ID) (*stored, error) {
 	return c, nil
 }
 
-// Create creates a conversation with a title and the client's instructions. If the space
-// has MaxConversations, the one of those found by their turns that was used least recently
-// makes room; without such a one it is a Conflict.
+// Create creates a conversation with a title and the client's instructions. If the space has
+// MaxConversations that clients created, one more is a Conflict. Of those found by their turns
+// the one that was used least recently makes room.
 func (s *Store) Create(space string, c Conversation) (Conversation, error) {
 	const op = "conversation.Create"
 	switch {
@@ -173,7 +173,7 @@ func (s *Store) Create(space string, c Conversation) (Conversation, error) {
 	if err := s.expire(n.space); err != nil {
 		return c, fault.Wrap(op, err)
 	}
-	if len(s.of(n.space)) >= MaxConversations {
+	if !c.Found && s.created(n.space) >= MaxConversations {
 		return c, fault.New(fault.Conflict, op, "the space has %d conversations, the limit; delete one", MaxConversations)
 	}
 	if err := s.put(n, nil); err != nil {
@@ -181,6 +181,16 @@ func (s *Store) Create(space string, c Conversation) (Conversation, error) {
 	}
 	s.of(n.space)[c.ID] = n
 	return c, nil
+}
+
+// created counts the conversations of a space that clients created. The caller holds mu.
+func (s *Store) created(space kv.SpaceID) (n int) {
+	for _, c := range s.of(space) {
+		if !c.Found {
+			n++
+		}
+	}
+	return n
 }
 
 // expire removes conversations found by their turns: those unused for FoundLife, and the
@@ -194,7 +204,7 @@ func (s *Store) expire(space kv.SpaceID) error {
 	}
 	slices.SortFunc(found, func(a, b *stored) int { return a.Used.Compare(b.Used) })
 	for i, c := range found {
-		if s.now().Sub(c.Used) < FoundLife && len(s.of(space)) < MaxConversations && len(found)-i < MaxFound {
+		if s.now().Sub(c.Used) < FoundLife && len(found)-i < MaxFound {
 			break
 		}
 		if _, err := s.delete(c); err != nil {

@@ -207,17 +207,23 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A conversation found by its turns makes room; a client's own does not.
+// A client's own conversation never makes room. Those found by their turns make room for each
+// other, however many there are of the client's own.
 func TestFull(t *testing.T) {
 	w := start(t)
-	found := w.create("s", true, user("a"))
+	var own conversation.ID
 	for range conversation.MaxConversations {
-		w.create("s", false)
-	}
-	if w.Has("s", found) {
-		t.Error("it stays")
+		own = w.create("s", false)
 	}
 	if _, err := w.Create("s", conversation.Conversation{}); fault.KindOf(err) != fault.Conflict {
 		t.Error(err)
+	}
+	oldest := w.create("s", true, user("a"))
+	next := w.create("s", true, user("b"))
+	for range conversation.MaxFound - 1 {
+		w.create("s", true)
+	}
+	if w.Has("s", oldest) || !w.Has("s", next) || !w.Has("s", own) {
+		t.Errorf("the oldest of those found stays: %v, the next: %v, a client's own: %v", w.Has("s", oldest), w.Has("s", next), w.Has("s", own))
 	}
 }

@@ -126,7 +126,7 @@ func (d *daemon) waitsForRoom() bool {
 
 func errDiskFull() error {
 	return fault.New(fault.Unavailable, "percached: serve",
-		"the disk is full: confirmed writes are stored, counts of the last minute may be lost; free some space before the next start: %w", syscall.ENOSPC)
+		"the disk is full: confirmed writes are stored, counts of the last minute may be lost; %d MiB must be free before the next start: %w", node.MinFree>>20, syscall.ENOSPC)
 }
 
 // simplifyDiskFull replaces several errors of a full disk by one.

@@ -30,7 +30,7 @@ func (w *Worker) canPack(r rules) bool {
 	return ok && r.Tensors && r.MaxChanged > 0 && w.Placements != nil && !w.unpackable.Load()
 }
 
-// openForms returns the measurements of forms for the space, and how many questions must
+// openForms returns the measurements of forms for the space in its placement, and how many questions must
 // be compared before the next decision. It measures only if the tree is nearly full.
 func (w *Worker) openForms(space string, r rules) (rec calibrate.Record, chunks, open int, err error) {
 	if !w.canPack(r) || w.Tree.Filled(space) < packFrom {
@@ -45,17 +45,18 @@ func (w *Worker) openForms(space string, r rules) (rec calibrate.Record, chunks,
 		return rec, 0, 0, err
 	}
 	rec = w.Placements.Get(Subject(w.Engine.Info(), sp.Kind, r.Settings))
-	if st.Chunks < minChunks || rec.FormsLacking > 0 && st.Chunks < 2*rec.FormsLacking {
+	forms := rec.Forms[r.Placement]
+	if st.Chunks < minChunks || forms.Lacking > 0 && st.Chunks < 2*forms.Lacking {
 		return rec, st.Chunks, 0, nil
 	}
-	return rec, st.Chunks, rec.FormsOpen(), nil
+	return rec, st.Chunks, forms.Open(), nil
 }
 
 // dueForms names a job for each question while a form is undecided.
 func (w *Worker) dueForms(space string, r rules, limit int) (due []scheduler.Due, err error) {
 	rec, _, open, err := w.openForms(space, r)
 	for n := range min(open, limit) {
-		due = append(due, scheduler.Due{Subject: fmt.Sprint(formWork, len(rec.Forms)+n+1)})
+		due = append(due, scheduler.Due{Subject: fmt.Sprint(formWork, len(rec.Forms[r.Placement].Trials)+n+1)})
 	}
 	return due, err
 }
@@ -66,12 +67,12 @@ func (w *Worker) compareForms(ctx context.Context, space string, r rules) (sched
 	if err != nil || open == 0 {
 		return scheduler.Done{Nothing: true}, err
 	}
-	next, ok, err := w.nextTest(ctx, space, rec.FormCursor)
+	next, ok, err := w.nextTest(ctx, space, rec.Forms[r.Placement].Cursor)
 	if err != nil {
 		return scheduler.Done{}, err
 	}
 	if !ok {
-		_, err := w.Placements.EndForms(rec.Subject, chunks)
+		_, err := w.Placements.EndForms(rec.Subject, r.Placement, chunks)
 		return scheduler.Done{Nothing: true}, err
 	}
 	got, losses, err := w.Asker.CompareForms(ctx, answer.Work{Space: space, Question: next.question, MaxTokens: answerTokens}, next.chunk)
@@ -91,7 +92,7 @@ func (w *Worker) compareForms(ctx context.Context, space string, r rules) (sched
 			}
 			trial[form] = calibrate.FormLoss(loss)
 		}
-		_, err = w.Placements.AddForm(rec.Subject, trial, next.cursor, w.Now())
+		_, err = w.Placements.AddForm(rec.Subject, r.Placement, trial, next.cursor, w.Now())
 	}
 	return done, err
 }

@@ -34,7 +34,7 @@ func (w *world) allow(same bool, nats float64) {
 	set, err := w.Asker.Settings(space)
 	w.ok(err)
 	for range 24 {
-		_, err = w.Placements.AddForm(idle.Subject(w.engine.Info(), "emails", set), calibrate.FormTrial{percached.Q8: {Same: same, Nats: nats}, percached.Q4: {Same: same, Nats: nats}}, "", w.now())
+		_, err = w.Placements.AddForm(idle.Subject(w.engine.Info(), "emails", set), set.Placement, calibrate.FormTrial{percached.Q8: {Same: same, Nats: nats}, percached.Q4: {Same: same, Nats: nats}}, "", w.now())
 		w.ok(err)
 	}
 }
@@ -148,10 +148,14 @@ func TestCalibrateForms(t *testing.T) {
 	w.crowd(0.95)
 	did := w.calibrates()
 	rec := w.Placements.All()
-	if n := count(did, scheduler.Calibrate); n != 24 || len(rec) != 1 || len(rec[0].Forms) != 24 || rec[0].Form(1) != percached.Exact || rec[0].FormsOpen() != 0 {
+	if len(rec) != 1 || len(rec[0].Forms) != 1 {
+		t.Fatalf("%+v", rec)
+	}
+	forms := rec[0].Forms[percached.Parallel]
+	if n := count(did, scheduler.Calibrate); n != 24 || len(forms.Trials) != 24 || forms.Form(1) != percached.Exact || forms.Open() != 0 {
 		t.Fatalf("%d questions: %+v", n, rec)
 	}
-	for _, res := range rec[0].FormResults() {
+	for _, res := range forms.Results() {
 		if !res.Decided || res.Allowed || !(res.Nats > 0.02) {
 			t.Errorf("%+v", res)
 		}

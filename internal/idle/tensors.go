@@ -225,7 +225,7 @@ func (w *Worker) retrievalScores(ctx context.Context, space string) (map[percach
 	if len(worth.Latest) == 0 {
 		return worth.Of, nil
 	}
-	vectors, err := w.Embedder.Embed(ctx, percached.Background, worth.Latest)
+	vectors, err := w.latest.embed(ctx, w.Embedder, space, worth.Latest)
 	if err != nil {
 		return nil, err
 	}

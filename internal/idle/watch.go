@@ -11,7 +11,7 @@ import (
 type idler interface {
 	Foreground() (end func())
 	Changed(space string)
-	MeasureRequest() (end func(took time.Duration))
+	MeasureRequest() (end func(took time.Duration) *float64)
 	ledger
 }
 
@@ -38,10 +38,9 @@ func (w *Watch) Asked(space, question string) func(answer.Answer, error) {
 	if w.Scheduler == nil {
 		return func(answer.Answer, error) {}
 	}
-	end, measured := w.Scheduler.Foreground(), w.Scheduler.MeasureRequest()
+	end := w.Scheduler.Foreground()
 	return func(a answer.Answer, err error) {
 		defer end()
-		measured(a.Times.Total)
 		if err != nil {
 			return
 		}
@@ -59,6 +58,14 @@ func (w *Watch) Asked(space, question string) func(answer.Answer, error) {
 		}
 		w.Scheduler.Changed(space)
 	}
+}
+
+// Energy serves as answer.Parts.Energy.
+func (w *Watch) Energy() (end func(took time.Duration) *float64) {
+	if w.Scheduler == nil {
+		return func(time.Duration) *float64 { return nil }
+	}
+	return w.Scheduler.MeasureRequest()
 }
 
 // ids converts IDs for the ledger.

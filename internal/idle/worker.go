@@ -55,6 +55,7 @@ type Worker struct {
 	config atomic.Pointer[Config]
 	kinds  map[scheduler.Kind]kind
 	full   map[string]tensorSearch // spaces without missing slices
+	latest latestVectors
 	// unpackable says that the model's tensors have no smaller form.
 	unpackable atomic.Bool
 }

@@ -142,7 +142,7 @@ func (w *world) open() {
 	w.Asker, err = answer.New(answer.Parts{
 		Unchecked: !w.checked,
 		Knowledge: w.Knowledge, Searcher: w.Index, Bank: w.Bank, Tree: w.Tree, Embedder: w.embedder, Engine: w.engine, History: w.History,
-		Patience: time.Hour, Now: w.now, Logger: log, Observer: answer.Observer{Asked: watch.Asked}, Placement: w.placement, Form: w.form,
+		Patience: time.Hour, Now: w.now, Logger: log, Energy: watch.Energy, Observer: answer.Observer{Asked: watch.Asked}, Placement: w.placement, Form: w.form,
 	}, w.set)
 	w.ok(err)
 	p := predictor.Default()
@@ -183,7 +183,7 @@ func (w *world) placement(kind string, set answer.Settings) (percached.Placement
 // form is the least exact form that was found to lose little.
 func (w *world) form(kind string, set answer.Settings) percached.Form {
 	rec := w.Placements.Get(idle.Subject(w.engine.Info(), kind, set))
-	return rec.Form(set.MaxChanged)
+	return rec.Forms[set.Placement].Form(set.MaxChanged)
 }
 
 func (w *world) add(key, text string) {

@@ -1,7 +1,10 @@
 package idle
 
 import (
+	"context"
+	"crypto/sha256"
 	"slices"
+	"sync"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
@@ -45,4 +48,47 @@ func (w *Worth) Found(hits []retrieval.Hit) {
 	for rank, h := range hits {
 		w.Of[h.Chunk] += 1 / float64(1+rank)
 	}
+}
+
+// latestVectors keeps the vectors of the latest questions of each space while the process runs,
+// because the same ones count again and again. It keeps no text.
+type latestVectors struct {
+	mu sync.Mutex
+	of map[string]map[[sha256.Size]byte][]float32 // by space and text
+}
+
+// embed returns the vectors of the latest questions of a space.
+func (l *latestVectors) embed(ctx context.Context, e embedder, space string, texts []string) ([][]float32, error) {
+	l.mu.Lock()
+	known := l.of[space]
+	l.mu.Unlock()
+	var unknown []string
+	for _, t := range texts {
+		if known[sha256.Sum256([]byte(t))] == nil {
+			unknown = append(unknown, t)
+		}
+	}
+	var computed [][]float32
+	if len(unknown) > 0 {
+		var err error
+		if computed, err = e.Embed(ctx, percached.Background, unknown); err != nil {
+			return nil, err
+		}
+	}
+	now, out := map[[sha256.Size]byte][]float32{}, make([][]float32, len(texts))
+	for i, t := range texts {
+		sum := sha256.Sum256([]byte(t))
+		v := known[sum]
+		if v == nil {
+			v, computed = computed[0], computed[1:]
+		}
+		now[sum], out[i] = v, v
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = map[string]map[[sha256.Size]byte][]float32{}
+	}
+	l.of[space] = now
+	return out, nil
 }

@@ -225,12 +225,5 @@ func why(err error) string {
 	if fault.KindOf(err) == fault.Internal {
 		return "internal error; the log of percached says what happened"
 	}
-	err = bare(err)
-	for {
-		f, ok := err.(*fault.Error)
-		if !ok {
-			return err.Error()
-		}
-		err = f.Err
-	}
+	return fault.Sentence(bare(err))
 }

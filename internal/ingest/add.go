@@ -96,7 +96,7 @@ func (l *Library) Add(ctx context.Context, space string, read Source, progress f
 				}
 				return send(i)
 			},
-			func(name string, err error) { send(sourceItem{failure: &Failure{name, errorText(err)}}) })
+			func(name string, err error) { send(sourceItem{failure: &Failure{name, fault.Sentence(err)}}) })
 	}()
 	err = a.addAll(ctx, found, ahead)
 	if err != nil {
@@ -191,7 +191,7 @@ func (a *adding) flush(ctx context.Context) error {
 			return err
 		}
 		if bad != nil {
-			a.fail(Failure{displayName(a.batch[n]), errorText(bad)})
+			a.fail(Failure{displayName(a.batch[n]), fault.Sentence(bad)})
 			n++
 		}
 		a.batch = a.batch[n:]
@@ -284,15 +284,4 @@ func (l *Library) CatchUp(ctx context.Context, space string) error {
 		return fault.Wrap(op, err)
 	}
 	return fault.Wrap(op, l.catchUp(ctx, space, nil))
-}
-
-// errorText is an error's text for the user.
-func errorText(err error) string {
-	for {
-		f, ok := err.(*fault.Error)
-		if !ok {
-			return err.Error()
-		}
-		err = f.Err
-	}
 }

@@ -83,7 +83,7 @@ func layers() []layer {
 		{"internal/link", append(shell, "api/client")},
 		{"internal/follow/...", append(shell, "internal/follow", "knowledgebank", "knowledgebank/reader")},
 		{"internal/child", shell},
-		{"internal/selftest/...", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "llm/llmtest", "models", "qkvtree"})},
+		{"internal/selftest/...", slices.Concat(shell, engine, []string{"internal/link", "llm/gguf", "llm/jinja", "llm/llamacpp", "llm/llmtest", "models", "qkvtree", "scheduler"})},
 		{"internal/daemon", daemon},
 		{"internal/demo/...", append(shell, "api/client", "internal/answer/grounded", "internal/child", "internal/link", "models/...")},
 		{"internal/commands", slices.Concat(shell, []string{"api/client", "internal/daemon", "internal/node", "llm/jinja"})},

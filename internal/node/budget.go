@@ -8,6 +8,7 @@ import (
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/base/kv"
 	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/internal/budget"
 	"github.com/percached/percached/internal/config"
@@ -15,6 +16,9 @@ import (
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/models"
 )
+
+// MinFree is how many bytes of the disk must be free for writes; to open a folder, half of it.
+const MinFree = 128 << 20
 
 // Reading is what the machine has at a moment. Negative numbers are unknown.
 type Reading struct {
@@ -40,6 +44,13 @@ type Budget struct {
 	Disk    budget.Disk
 	Tensors budget.Tensors
 	Changed string // what changed since the start, as a sentence; empty: nothing
+	Experts Experts
+	// Shares are how the memory is divided now, and Hot and Typed what is used of it; Shares is
+	// nil if nothing divides it.
+	Shares  *budget.Shares
+	Hot     int64
+	HotHits uint64 // slices that were lent from memory since the start
+	Typed   int64
 }
 
 // budgets is the state of a node's budget.
@@ -50,13 +61,29 @@ type budgets struct {
 	context budget.Context // of the engine
 	tensors budget.Tensors
 	changed string
+	shares  *budget.Shares // nil: not divided yet
+	experts Experts
+}
+
+// Experts are where the language model has its experts; there are no parts if it is no mixture.
+type Experts struct {
+	File  string
+	Parts []machine.Part
+}
+
+// Cached returns how many bytes of them are in memory; negative: unknown.
+func (e Experts) Cached() int64 {
+	if n, ok := machine.Cached(e.File, e.Parts); ok {
+		return n
+	}
+	return -1
 }
 
 // modelOf is what a model file needs.
 func modelOf(d llamacpp.Demand) budget.Model {
 	return budget.Model{
 		Weights: d.Weights, TokenBytes: d.TokenBytes, Scratch: d.Scratch, Parameters: d.Parameters,
-		MaxContext: d.MaxContext, SameContext: d.SameContext, GPU: d.GPU,
+		MaxContext: d.MaxContext, SameContext: d.SameContext, GPU: d.GPU, Experts: d.ExpertBytes, Working: d.WorkingBytes,
 	}
 }
 
@@ -90,8 +117,9 @@ func (n *Node) chooseContext(c config.Config, l *llamacpp.Config) error {
 	if err != nil {
 		return err
 	}
-	model, r := modelOf(d), n.read()
+	r := n.read()
 	r.Memory.Threads = c.Threads
+	model := modelOf(d).On(r.Memory, chosen(c.Context))
 	context := budget.ChooseContext(r.Memory, model, chosen(c.Context))
 	if context.Tokens == 0 {
 		return n.tooLarge(l.Model, model, r.Memory)
@@ -99,7 +127,7 @@ func (n *Node) chooseContext(c config.Config, l *llamacpp.Config) error {
 	l.Context = context.Tokens
 	n.budget.mu.Lock()
 	defer n.budget.mu.Unlock()
-	n.budget.model, n.budget.context = model, context
+	n.budget.model, n.budget.context, n.budget.experts = model, context, Experts{File: l.Model, Parts: d.Experts}
 	return nil
 }
 
@@ -108,6 +136,13 @@ func (n *Node) contextLength() int {
 	n.budget.mu.Lock()
 	defer n.budget.mu.Unlock()
 	return n.budget.context.Tokens
+}
+
+// setContext sets the context that the engine opens with.
+func (n *Node) setContext(c budget.Context) {
+	n.budget.mu.Lock()
+	defer n.budget.mu.Unlock()
+	n.budget.context = c
 }
 
 // shortOfMemory reports whether the context is shorter than usual because memory is scarce now.
@@ -127,28 +162,50 @@ func (n *Node) setConfig(c config.Config) {
 // chooseTensors chooses the limit of stored tensors.
 func (n *Node) chooseTensors(c config.Config) budget.Tensors {
 	n.setConfig(c)
-	t := budget.Tensors{Limit: c.TensorLimit, Bound: budget.BySetting}
-	if c.TensorLimit == config.Auto {
-		disk := budget.Disk{Free: n.read().Free}
-		disk.Held, _ = n.Tensors.Size()
-		t = budget.ChooseTensors(disk)
-	}
+	t := tensorLimit(c, func() budget.Disk {
+		held, _ := n.Tensors.Size()
+		return budget.Disk{Free: n.read().Free, Held: held}
+	})
 	n.budget.mu.Lock()
 	defer n.budget.mu.Unlock()
 	n.budget.tensors = t
 	return t
 }
 
+// tensorLimit is the limit that was set, or that of a disk.
+func tensorLimit(c config.Config, disk func() budget.Disk) budget.Tensors {
+	if c.TensorLimit != config.Auto {
+		return budget.Tensors{Limit: c.TensorLimit, Bound: budget.BySetting}
+	}
+	return budget.ChooseTensors(disk())
+}
+
+// PlanTensors is the limit of stored tensors that a node of the data folder would choose, with so
+// many bytes free.
+func PlanTensors(c config.Config, free int64) budget.Tensors {
+	return tensorLimit(c, func() budget.Disk {
+		held, _ := kv.SizeOf(filepath.Join(c.Data, "tensors"))
+		return budget.Disk{Free: free, Held: held}
+	})
+}
+
 // Budget returns what this node takes of the machine.
 func (n *Node) Budget() Budget {
 	n.budget.mu.Lock()
 	c := n.budget.set
-	b := Budget{Model: n.budget.model, Context: n.budget.context, Tensors: n.budget.tensors, Changed: n.budget.changed}
+	b := Budget{
+		Model: n.budget.model, Context: n.budget.context, Tensors: n.budget.tensors, Changed: n.budget.changed,
+		Shares: n.budget.shares, Experts: n.budget.experts,
+	}
 	n.budget.mu.Unlock()
 	b.Reading, b.Disk = n.read(), budget.Disk{Free: -1}
 	b.Memory.Threads = c.Threads
 	if b.Disk.Free = b.Free; n.Tensors != nil {
 		b.Disk.Held, _ = n.Tensors.Size()
+	}
+	if b.Shares != nil {
+		b.Hot, b.HotHits = n.Tree.Hot()
+		b.Typed = n.typedBytes()
 	}
 	switch {
 	case b.Context.Tokens > 0:
@@ -163,24 +220,24 @@ func (n *Node) Budget() Budget {
 			path, err = models.Nano(folder)
 		}
 		if err == nil {
-			b.Model, b.Context = PlanContext(c, path, b.Memory)
+			b.Model, b.Context, b.Experts = PlanContext(c, path, b.Memory)
 		}
 	}
 	return b
 }
 
-// PlanContext is what the model of a file needs, and the context that it would get. Both are zero
-// if the file cannot be read.
-func PlanContext(c config.Config, path string, m budget.Memory) (budget.Model, budget.Context) {
+// PlanContext is what the model of a file needs, and the context that it would get. All are
+// zero if the file cannot be read.
+func PlanContext(c config.Config, path string, m budget.Memory) (budget.Model, budget.Context, Experts) {
 	l := engineConfig(c)
 	l.Model = path
 	d, err := llamacpp.DemandOf(l)
 	if err != nil {
-		return budget.Model{}, budget.Context{}
+		return budget.Model{}, budget.Context{}, Experts{}
 	}
 	m.Threads = c.Threads
-	model := modelOf(d)
-	return model, budget.ChooseContext(m, model, chosen(c.Context))
+	model := modelOf(d).On(m, chosen(c.Context))
+	return model, budget.ChooseContext(m, model, chosen(c.Context)), Experts{File: path, Parts: d.Experts}
 }
 
 // engineConfig is the configuration of the engine without its model.
@@ -214,7 +271,7 @@ func (n *Node) smallestModel(free int64) string {
 		l.Model, l.GPULayers = path, 0
 		d, err := llamacpp.DemandOf(l)
 		name := strings.TrimSuffix(filepath.Base(path), ".gguf")
-		if need := modelOf(d).Needs(); err == nil && d.Writes && need <= least && !strings.HasPrefix(name, "nano-") {
+		if need := modelOf(d).On(budget.Memory{Available: free}, 0).Needs(); err == nil && d.Writes && need <= least && !strings.HasPrefix(name, "nano-") {
 			best, least = name, need
 		}
 	}

@@ -17,13 +17,17 @@ import (
 // FollowInterval is the time between two readings of the machine.
 const FollowInterval = 10 * time.Second
 
+// shrinkPatience is how long answers in progress may delay a shorter context. Those that take
+// longer are repeated.
+const shrinkPatience = 10 * time.Second
+
 // diskReadings is how many readings of the machine pass between two of the tensors' files.
 const diskReadings = 6
 
 // follower follows what the machine has.
 type follower struct {
 	n       *Node
-	context budget.ContextFollower
+	arbiter budget.Arbiter
 	tensors budget.Follower
 	reads   int
 	freed   bool // unused memory was returned since memory became scarce
@@ -51,45 +55,79 @@ func (n *Node) FollowMachine(ctx context.Context, when <-chan time.Time) {
 	}
 }
 
-// followMemory returns unused memory when memory is scarce, and makes the context shorter when
-// that is not enough.
+// followMemory divides the memory as the arbiter says, and changes the length of the context
+// last.
 func (f *follower) followMemory(ctx context.Context, r Reading) error {
 	n := f.n
 	n.budget.mu.Lock()
 	c, model, now := n.budget.set, n.budget.model, n.budget.context
 	n.budget.mu.Unlock()
-	scarce := budget.Pressure{Available: r.Memory.Available, Stalled: r.Stalled}.Scarce(model)
-	if scarce && !f.freed {
-		if typist, ok := n.Engine.(llm.Typist); ok {
-			typist.ForgetTyped()
-		}
-		debug.FreeOSMemory()
-	}
-	f.freed = scarce
 	engine, ok := n.Engine.(*supervise.Engine)
-	if !ok || c.Context != config.Auto || model.GPU || r.Memory.Available < 0 {
-		return nil
-	}
+	hot, _ := n.Tree.Hot()
+	in := budget.Use{Context: now, Hot: hot, Typed: n.typedBytes(), Fixed: !ok || c.Context != config.Auto || model.GPU}
 	r.Memory.Threads = c.Threads
-	r.Memory.Available += now.Bytes // as if no context were open
-	allowed := budget.ChooseContext(r.Memory, model, 0)
-	next := f.context.Next(now.Tokens, allowed.Tokens, scarce, n.Now())
+	before := f.arbiter
+	shares := f.arbiter.Next(r.Memory, r.Stalled, model, in, n.Now())
+	f.divide(shares, in)
+	allowed, next := shares.Context, shares.Context.Tokens
 	if next == now.Tokens {
 		return nil
 	}
 	why := "memory became free"
-	if allowed.Tokens, allowed.Bytes = next, int64(next)*model.TokenBytes; next < now.Tokens {
-		allowed.Bound, why = budget.ByMemory, "memory became scarce"
+	if next < now.Tokens {
+		why = "memory became scarce"
+	}
+	n.setContext(allowed)
+	if next < now.Tokens {
+		if err := engine.Remake(ctx, shrinkPatience); err != nil {
+			return err
+		}
+	} else if idle, err := engine.RemakeIfIdle(ctx); !idle || err != nil {
+		if !idle { // nothing is cut for a longer context: the next reading tries again
+			n.setContext(now)
+			f.arbiter = before
+		}
+		return err
 	}
 	n.budget.mu.Lock()
-	n.budget.context = allowed
 	n.budget.changed = fmt.Sprintf("%s at %s: the context has %d tokens instead of %d", why, n.Now().Format(time.DateTime), next, now.Tokens)
 	n.budget.mu.Unlock()
 	n.Log.Info("changed the length of the context", "why", why, "tokens", next, "before", now.Tokens)
-	if err := engine.Remake(ctx); err != nil {
-		return err
-	}
 	return n.fitSettings()
+}
+
+// divide gives each use of memory its share, except the context.
+func (f *follower) divide(s budget.Shares, in budget.Use) {
+	n := f.n
+	if !n.keepsHot() {
+		s.Hot = 0
+	}
+	n.Tree.SetHotLimit(s.Hot)
+	if !s.Typed {
+		if typist, ok := n.Engine.(llm.Typist); ok {
+			typist.ForgetTyped()
+		}
+	}
+	n.Scheduler.SetScarce(!s.Idle)
+	if s.Scarce && (!f.freed || in.Hot > s.Hot || in.Typed > 0) {
+		debug.FreeOSMemory()
+	}
+	f.freed = s.Scarce
+	n.budget.mu.Lock()
+	defer n.budget.mu.Unlock()
+	n.budget.shares = &s
+}
+
+// keepsHot reports whether stored slices are kept in memory. Those of a plain folder already are:
+// in the page cache, which the kernel takes back by itself.
+func (n *Node) keepsHot() bool { return n.Home.Encryption != nil }
+
+// typedBytes is the memory of the texts that are being typed.
+func (n *Node) typedBytes() int64 {
+	if typist, ok := n.Engine.(llm.Typist); ok {
+		return typist.TypedBytes()
+	}
+	return 0
 }
 
 // fitSettings fits the settings to a new length of the context.

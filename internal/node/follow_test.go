@@ -10,12 +10,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/percached/percached"
 	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/budget"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/internal/node/nodetest"
+	"github.com/percached/percached/llm"
 	"github.com/percached/percached/llm/jinja"
 )
 
@@ -97,17 +99,23 @@ func TestContextFollowsMemory(t *testing.T) {
 		}
 	}
 	for _, step := range []struct {
-		name   string
-		free   int64
-		after  time.Duration
-		length int
+		name      string
+		free      int64
+		after     time.Duration
+		length    int
+		answering bool
 	}{
-		{"much memory", 4 << 30, 0, 2048},
-		{"scarce", 64 << 20, time.Minute, 1024},
-		{"scarce for long", 64 << 20, time.Hour, 1024},
-		{"free for a moment", 4 << 30, time.Minute, 1024},
-		{"free for long", 4 << 30, 11 * time.Minute, 2048},
+		{"much memory", 4 << 30, 0, 2048, false},
+		{"scarce", 64 << 20, time.Minute, 1024, false},
+		{"scarce for long", 64 << 20, time.Hour, 1024, false},
+		{"free for a moment", 4 << 30, time.Minute, 1024, false},
+		{"free for long, during an answer", 4 << 30, 11 * time.Minute, 1024, true},
+		{"free after the answer", 4 << 30, time.Second, 2048, false},
 	} {
+		end := func() {}
+		if step.answering {
+			end = answering(t, s.Engine)
+		}
 		m.set(func() { m.now, m.r.Memory.Available = m.now.Add(step.after), step.free })
 		ticks(3)
 		if got := s.Engine.Info().Context; got != step.length {
@@ -116,6 +124,7 @@ func TestContextFollowsMemory(t *testing.T) {
 		if b := s.Budget(); b.Context.Tokens != step.length {
 			t.Errorf("%s: the budget shows %d tokens", step.name, b.Context.Tokens)
 		}
+		end()
 		if again := ask(); again.Text != first.Text || again.Tokens.Reused == 0 {
 			t.Errorf("%s: %q with %d stored tokens, first %q", step.name, again.Text, again.Tokens.Reused, first.Text)
 		}
@@ -123,6 +132,23 @@ func TestContextFollowsMemory(t *testing.T) {
 	if b := s.Budget(); !strings.Contains(b.Changed, "memory became free") {
 		t.Errorf("the budget says %q", b.Changed)
 	}
+}
+
+// answering begins an answer, which ends when end is called.
+func answering(t *testing.T, e llm.Engine) (end func()) {
+	t.Helper()
+	began, let, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	begin := sync.OnceFunc(func() { close(began) })
+	p := percached.Prompt{Segments: e.Info().Chat.Ask("", nil, "Who leads Heron?"), MaxTokens: 4}
+	go func() {
+		defer close(done)
+		if _, err := e.Generate(t.Context(), p, func(string) error { begin(); <-let; return nil }); err != nil {
+			t.Error(err)
+		}
+		begin()
+	}()
+	<-began
+	return func() { close(let); <-done }
 }
 
 // The limit of stored tensors follows the free disk space, down at once and up after a while.

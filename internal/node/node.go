@@ -40,7 +40,6 @@ import (
 const (
 	tensorPatience = 2 * time.Second // maximum time to load stored tensors
 	logFile        = 16 << 20        // bytes of a value log file; small files release space sooner
-	minFree        = 128 << 20       // free bytes below which writes fail; below half of it, opening fails
 )
 
 // Node is an open data folder with its layers.
@@ -147,7 +146,7 @@ func Open(ctx context.Context, c Options, withEngine bool, stderr io.Writer) (n 
 func MetaOptions(h *home.Home, log *slog.Logger) kv.Options {
 	o := kv.Default()
 	o.Key = h.Subkey("meta")
-	o.Sync, o.Logger, o.ValueLogFileSize, o.MinFree = true, log, logFile, minFree
+	o.Sync, o.Logger, o.ValueLogFileSize, o.MinFree = true, log, logFile, MinFree
 	o.Observer.RecordDamaged = func(dir string, cause error) {
 		log.Warn("cannot read RECORD; verified the database without it", "folder", dir, "cause", cause)
 	}
@@ -170,7 +169,7 @@ func (n *Node) openDatabases(log *slog.Logger) (err error) {
 	n.closers = append(n.closers, n.Meta.Close)
 	tensors := kv.Default()
 	tensors.Key = n.Home.Subkey("tensors")
-	tensors.Disposable, tensors.Logger, tensors.ValueLogFileSize, tensors.MinFree = true, log, logFile, minFree
+	tensors.Disposable, tensors.Logger, tensors.ValueLogFileSize, tensors.MinFree = true, log, logFile, MinFree
 	tensors.Observer.SetAside = func(dir, aside string, cause error) {
 		log.Warn("cannot open the stored tensors; moved them aside, and will compute them again", "folder", dir, "aside", aside, "cause", cause)
 	}
@@ -261,7 +260,7 @@ func (n *Node) wire(ctx context.Context, c Options, log *slog.Logger) (err error
 	n.Asker, err = answer.New(answer.Parts{
 		Knowledge: n.Knowledge, Searcher: n.Index, Bank: n.Bank, Likeness: n.Likeness, Tree: n.Tree, Embedder: n.QuestionEmbedder, Engine: n.Engine,
 		History: n.History, Conversations: n.Conversations, Instructions: n.instructions, Placement: n.placement, Form: n.form, Memory: n.consult, Patience: cmp.Or(n.Patience, tensorPatience), Now: n.Now, Logger: log,
-		Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Completed: n.Completed, Checked: n.Checked, Changed: n.Changed, Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
+		Energy: watch.Energy, Observer: answer.Observer{Asked: n.Observers.withAsked(watch.Asked), Completed: n.Completed, Checked: n.Checked, Changed: n.Changed, Stopped: n.Stopped}, Waiting: c.MaxWaiting, Chance: rand.Float64, Unchecked: c.Engine != nil, // tests use fake engines
 	}, settings)
 	if err != nil {
 		return err

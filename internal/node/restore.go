@@ -233,7 +233,7 @@ func (s *stagedRestore) file(name string, size int64, from io.Reader) error {
 	if strings.HasSuffix(name, ".upload") {
 		s.out.Uploads++
 	}
-	if err := durable.Room(s.home.Path(), size, minFree); err != nil {
+	if err := durable.Room(s.home.Path(), size, MinFree); err != nil {
 		return stageError(err)
 	}
 	f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

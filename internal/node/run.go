@@ -35,7 +35,7 @@ func OpenInbox(n *Node, limits InboxLimits, log *slog.Logger, observer inbox.Obs
 	o.Library, o.Spaces, o.Reader, o.MaxBytes, o.Now, o.Logger, o.Observer = n.Library, n.Knowledge, rd, limits.Disk, n.Now, log, observer
 	o.Taking = n.Scheduler.Intake
 	o.Memory, o.MaxDocuments, o.MaxExpanded = UploadMemory(machine.Memory()), limits.Documents, limits.Expanded
-	o.MinFree = 2 * minFree // leave room to add the documents
+	o.MinFree = 2 * MinFree // leave room to add the documents
 	in, err := inbox.Open(n.Home.Path("inbox"), n.Meta, o)
 	if err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func (n *Node) form(kind string, set answer.Settings) percached.Form {
 		return percached.Exact
 	}
 	rec := n.Placements.Get(idle.Subject(n.Engine.Info(), kind, set))
-	return rec.Form(set.MaxChanged)
+	return rec.Forms[set.Placement].Form(set.MaxChanged)
 }
 
 // limitSpaces applies the limits of all spaces.

@@ -246,11 +246,7 @@ func (p *Puller) accept(ctx context.Context, want string, t *part, r *Result) er
 	}
 	if err != nil {
 		t.remove()
-		kind := fault.KindOf(err)
-		for inner, ok := err.(*fault.Error); ok; inner, ok = err.(*fault.Error) {
-			err = inner.Err // without the operations
-		}
-		return fault.New(kind, opPull, "the file is no model that can be used and was removed: %w", err)
+		return fault.New(fault.KindOf(err), opPull, "the file is no model that can be used and was removed: %w", err)
 	}
 	return nil
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
-	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/cmdline"
@@ -19,6 +17,7 @@ import (
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/llm/llamacpp"
 	"github.com/percached/percached/models"
+	"github.com/percached/percached/scheduler"
 )
 
 // Device is the report of percached doctor --device: which optimisation works on this machine.
@@ -44,8 +43,14 @@ type Facts struct {
 	Library string // llama.cpp and its device
 	Context budget.Context
 	Tensors budget.Tensors
-	Cores   string // to which threads are bound, or why to none
-	Sys     fs.FS  // Linux's /sys
+	// Experts are bytes of a mixture's experts, and Resident what of them is in memory; negative:
+	// unknown.
+	Experts, Resident int64
+	Cores             string // to which threads are bound, or why to none
+	Sys               fs.FS  // Linux's /sys
+	Now               func() time.Time
+
+	system scheduler.System // what Sys says
 }
 
 // rows has one func for each optimisation, in the order of the report. A new optimisation gets a
@@ -53,13 +58,14 @@ type Facts struct {
 func rows() []func(*Facts) Optimisation {
 	return []func(*Facts) Optimisation{
 		instructions, gpuLayers, fastCores, flashAttention, storedTensors, placement, drafts, tiers, prediction, idleOnBattery,
-		memoryBudget, diskBudget, encryption, energyReadings,
+		memoryBudget, experts, diskBudget, encryption, energyReadings,
 	}
 }
 
 // Examine fills in the rows.
 func (d *Device) Examine(f Facts) {
 	d.Machine = machine.This()
+	f.system = scheduler.ReadSystem(f.Sys, f.Now)
 	for _, row := range rows() {
 		r := row(&f)
 		if r.On {
@@ -142,7 +148,7 @@ func placement(f *Facts) Optimisation {
 }
 
 func drafts(f *Facts) Optimisation {
-	return Optimisation{"drafts", f.Model.NoDrafts == "", cmp.Or(f.Model.NoDrafts, "stored answers and the prompt itself are checked several tokens at a time, where that is faster"), "another model"}
+	return Optimisation{"drafts", f.Model.NoDrafts == "", cmp.Or(f.Model.NoDrafts, "stored answers and the prompt itself are checked several tokens at a time, where that is faster"), cmp.Or(unless(f.Model.GPULayers == 0, "gpu-layers 0, which is slower"), "another model")}
 }
 
 func tiers(f *Facts) Optimisation {
@@ -161,32 +167,41 @@ func prediction(f *Facts) Optimisation {
 
 func idleOnBattery(f *Facts) Optimisation {
 	o := Optimisation{Name: "idle work on battery", On: true, Needs: "a charger, or a lower min-battery"}
-	batteries := valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "capacity")
-	unplugged := slices.Contains(valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "status"), "Discharging")
-	switch least := int(100 * f.Config.Idle.MinBattery); {
-	case len(batteries) == 0:
+	s, least, level := f.system, f.Config.Idle.MinBattery, "the battery does not say its level"
+	if s.Battery != nil {
+		level = fmt.Sprintf("the battery is at %.0f %%", 100**s.Battery)
+	}
+	switch plugged := s.Charging != nil && *s.Charging; {
+	case !s.HasBattery:
 		o.Why = "the system shows no battery"
 	case f.Config.Idle.Charging:
 		o.On, o.Why, o.Needs = false, "idle work waits until the device is charging", "charging-only = false"
-	case unplugged && percent(batteries[0]) < least:
-		o.On, o.Why = false, fmt.Sprintf("the battery is at %s %%, below %d %%, and not charging", batteries[0], least)
+	case !plugged && s.Battery != nil && *s.Battery < least:
+		o.On, o.Why = false, fmt.Sprintf("%s, below %.0f %%, and not charging", level, 100*least)
 	default:
-		o.Why = fmt.Sprintf("the battery is at %s %%; unplugged, idle work stops below %d %%", batteries[0], least)
+		o.Why = fmt.Sprintf("%s; unplugged, idle work stops below %.0f %%", level, 100*least)
 	}
 	return o
-}
-
-func percent(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 100 // it does not say
-	}
-	return n
 }
 
 func memoryBudget(f *Facts) Optimisation {
 	on := f.Config.Context == config.Auto
 	return Optimisation{"memory budget", on, fmt.Sprintf("the context has %d tokens, %s: %s", f.Context.Tokens, cmdline.Size(f.Context.Bytes), f.Context.Why()), "context = auto"}
+}
+
+// experts of a mixture are read from the file where the memory does not hold them.
+func experts(f *Facts) Optimisation {
+	o := Optimisation{Name: "experts in memory", On: !f.Context.Mapped, Why: "the model has no experts", Needs: "more free memory, or a smaller model"}
+	if f.Experts > 0 {
+		o.Why = fmt.Sprintf("the memory holds all %s of experts", cmdline.Size(f.Experts))
+		if f.Context.Mapped {
+			o.Why = fmt.Sprintf("the memory does not hold %s of experts: the model reads them from its file when it uses them (mmap), so answers are slower", cmdline.Size(f.Experts))
+		}
+		if f.Resident >= 0 {
+			o.Why += fmt.Sprintf("; %s are in memory now", cmdline.Size(f.Resident))
+		}
+	}
+	return o
 }
 
 func diskBudget(f *Facts) Optimisation {
@@ -200,37 +215,8 @@ func encryption(f *Facts) Optimisation {
 }
 
 func energyReadings(f *Facts) Optimisation {
-	o := Optimisation{Name: "energy readings", Needs: "energy counters of the CPU (RAPL) that this user can read"}
-	files, _ := fs.Glob(f.Sys, "class/powercap/intel-rapl:*/energy_uj")
-	for _, name := range files {
-		if _, err := fs.ReadFile(f.Sys, name); err == nil {
-			o.On, o.Why = true, "from the CPU's own counters"
-			return o
-		}
-	}
-	if slices.Contains(valuesOf(f.Sys, "class/power_supply/*/type", "Battery", "status"), "Discharging") {
-		o.On, o.Why = true, "from the battery, while it discharges"
-		return o
-	}
-	o.Why = cmp.Or(unless(len(files) == 0, "this user cannot read the CPU's energy counters"), "the system shows no energy counters")
-	return o
-}
-
-// valuesOf reads a file beside each file that holds a text. It leaves out the batteries of
-// peripherals.
-func valuesOf(sys fs.FS, glob, text, beside string) (values []string) {
-	files, _ := fs.Glob(sys, glob)
-	for _, name := range files {
-		if b, _ := fs.ReadFile(sys, name); strings.TrimSpace(string(b)) != text {
-			continue
-		}
-		if b, _ := fs.ReadFile(sys, path.Join(path.Dir(name), "scope")); strings.TrimSpace(string(b)) == "Device" {
-			continue
-		}
-		b, _ := fs.ReadFile(sys, path.Join(path.Dir(name), beside))
-		values = append(values, strings.TrimSpace(string(b)))
-	}
-	return values
+	e := f.system.Energy
+	return Optimisation{"energy readings", e.Source != scheduler.EnergyUnknown, e.Why, "energy counters of the CPU (RAPL) that this user can read"}
 }
 
 // unless is a text where a condition does not hold.

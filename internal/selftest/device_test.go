@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/budget"
@@ -22,10 +23,16 @@ func sys(files map[string]string) fstest.MapFS {
 	return m
 }
 
+func battery(status, percent string) map[string]string {
+	return map[string]string{
+		"class/power_supply/BAT0/type": "Battery", "class/power_supply/BAT0/status": status, "class/power_supply/BAT0/capacity": percent,
+	}
+}
+
 // usual is a good model on a good machine.
 func usual() Facts {
 	return Facts{
-		Config: config.DaemonDefault(), Model: percached.ModelInfo{FlashAttn: true, Layers: 12, GPULayers: 13, BytesPerToken: 4096}, Sys: sys(nil),
+		Config: config.DaemonDefault(), Model: percached.ModelInfo{FlashAttn: true, Layers: 12, GPULayers: 13, BytesPerToken: 4096}, Sys: sys(nil), Now: time.Now,
 		Context: budget.Context{Tokens: 4096}, Tensors: budget.Tensors{Limit: 1 << 30, Bound: budget.ByDisk},
 	}
 }
@@ -78,8 +85,29 @@ func TestDeviceRows(t *testing.T) {
 		}, true, "20 %"},
 		{"memory budget", func(f *Facts) {}, true, "4096 tokens"},
 		{"memory budget", func(f *Facts) { f.Config.Context = 512 }, false, "tokens"},
+		{"experts in memory", func(f *Facts) {}, true, "no experts"},
+		{"experts in memory", func(f *Facts) { f.Experts, f.Resident = 1<<30, 1<<29 }, true, "holds all 1.0 GiB of experts; 512.0 MiB are in memory"},
+		{"experts in memory", func(f *Facts) { f.Experts, f.Resident, f.Context.Mapped = 1<<30, -1, true }, false, "answers are slower"},
 		{"disk budget", func(f *Facts) { f.Config.TensorLimit = 5 }, false, "at most"},
-		{"energy readings", func(f *Facts) { f.Sys = sys(map[string]string{"class/powercap/intel-rapl:0/energy_uj": "1"}) }, true, "CPU's own"},
+		{"energy readings", func(f *Facts) { f.Sys = sys(map[string]string{"class/powercap/intel-rapl:0/energy_uj": "1"}) }, true, "(RAPL)"},
+		{"energy readings", func(f *Facts) { // parts of a processor, and the whole machine, are not read for questions
+			f.Sys = sys(map[string]string{
+				"class/powercap/intel-rapl:0:0/energy_uj": "1",
+				"class/powercap/intel-rapl:1/energy_uj":   "1", "class/powercap/intel-rapl:1/name": "psys",
+			})
+		}, false, "cannot be read"},
+		{"energy readings", func(f *Facts) { f.Sys = sys(battery("Discharging", "90")) }, false, "no battery that discharges says its power"},
+		{"energy readings", func(f *Facts) {
+			files := battery("Discharging", "90")
+			files["class/power_supply/BAT0/power_now"] = "9000000"
+			f.Sys = sys(files)
+		}, true, "the battery gives"},
+		{"idle work on battery", func(f *Facts) { // the emptiest battery counts
+			f.Config.Idle.Charging = false
+			files := battery("Discharging", "90")
+			files["class/power_supply/BAT1/type"], files["class/power_supply/BAT1/capacity"] = "Battery", "20"
+			f.Sys = sys(files)
+		}, false, "20 %, below 40 %"},
 		{"energy readings", func(f *Facts) {}, false, "no energy counters"},
 		{"energy readings", func(f *Facts) { f.Sys = mouse() }, false, "no energy counters"},
 	} {

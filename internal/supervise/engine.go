@@ -40,7 +40,11 @@ type life struct {
 	opened chan struct{} // closed when engine or err is set
 	engine llm.Engine
 	err    error // why it could not open
-	remade bool  // Remake replaced it; guarded by Engine.mu
+
+	// Guarded by Engine.mu.
+	remade     bool          // Remake replaced it
+	foreground int           // requests in progress
+	unused     chan struct{} // closed when there are none; nil: nobody waits for that
 }
 
 var (
@@ -66,7 +70,7 @@ func (r *Engine) Generate(ctx context.Context, p percached.Prompt, emit func(str
 	if emit != nil {
 		emit = t.piece
 	}
-	err = r.try(ctx, func(e llm.Engine) (err error) {
+	err = r.try(ctx, p.Priority, func(e llm.Engine) (err error) {
 		t.at = 0
 		res, err = e.Generate(ctx, p, emit)
 		return err
@@ -76,7 +80,7 @@ func (r *Engine) Generate(ctx context.Context, p percached.Prompt, emit func(str
 
 // Prefill implements llm.Engine.
 func (r *Engine) Prefill(ctx context.Context, p percached.Prompt) (res percached.Result, err error) {
-	err = r.try(ctx, func(e llm.Engine) (err error) {
+	err = r.try(ctx, p.Priority, func(e llm.Engine) (err error) {
 		res, err = e.Prefill(ctx, p)
 		return err
 	}, nil)
@@ -89,7 +93,7 @@ func (r *Engine) Complete(ctx context.Context, t percached.Typing, emit func(str
 	if emit != nil {
 		emit = out.piece
 	}
-	err = r.try(ctx, func(e llm.Engine) (err error) {
+	err = r.try(ctx, percached.Foreground, func(e llm.Engine) (err error) {
 		typist, ok := e.(llm.Typist)
 		if !ok {
 			return fault.New(fault.Unsupported, "percached: engine", "this engine does not complete texts")
@@ -103,21 +107,36 @@ func (r *Engine) Complete(ctx context.Context, t percached.Typing, emit func(str
 
 // ForgetTyped implements llm.Typist. An engine that is not open keeps no texts.
 func (r *Engine) ForgetTyped() {
+	if typist := r.typist(); typist != nil {
+		typist.ForgetTyped()
+	}
+}
+
+// TypedBytes implements llm.Typist.
+func (r *Engine) TypedBytes() int64 {
+	if typist := r.typist(); typist != nil {
+		return typist.TypedBytes()
+	}
+	return 0
+}
+
+// typist is the engine if it is open and completes texts, else nil.
+func (r *Engine) typist() llm.Typist {
 	r.mu.Lock()
 	l := r.current
 	r.mu.Unlock()
 	select {
 	case <-l.opened:
-		if typist, ok := l.engine.(llm.Typist); ok {
-			typist.ForgetTyped()
-		}
+		typist, _ := l.engine.(llm.Typist)
+		return typist
 	default:
+		return nil
 	}
 }
 
 // Pack implements llm.Packer if the engine does.
 func (r *Engine) Pack(s *percached.Slice, to percached.Form) (packed *percached.Slice, err error) {
-	err = r.try(context.Background(), func(e llm.Engine) (err error) {
+	err = r.try(context.Background(), percached.Background, func(e llm.Engine) (err error) {
 		packer, ok := e.(llm.Packer)
 		if !ok {
 			return fault.New(fault.Unsupported, "percached: engine", "this engine does not pack slices")
@@ -130,7 +149,7 @@ func (r *Engine) Pack(s *percached.Slice, to percached.Form) (packed *percached.
 
 // Tokenize implements llm.Engine.
 func (r *Engine) Tokenize(segments []percached.Segment) (tokens [][]int32, err error) {
-	err = r.try(context.Background(), func(e llm.Engine) (err error) {
+	err = r.try(context.Background(), percached.Background, func(e llm.Engine) (err error) {
 		tokens, err = e.Tokenize(segments)
 		return err
 	}, nil)
@@ -142,30 +161,6 @@ func (r *Engine) Info() percached.ModelInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.info
-}
-
-// Remake closes the engine, although it did not fail, and opens it as open does now. Requests
-// wait meanwhile, and those in progress are repeated. If the engine is opening, Remake waits for
-// that first, because that opening may have begun before what open does changed.
-func (r *Engine) Remake(ctx context.Context) error {
-	r.mu.Lock()
-	old := r.current
-	for !old.isOpened() {
-		r.mu.Unlock()
-		if err := old.wait(ctx); ctx.Err() != nil {
-			return err
-		}
-		r.mu.Lock()
-		old = r.current
-	}
-	if r.closed {
-		r.mu.Unlock()
-		return llm.ErrClosed
-	}
-	old.remade = true
-	next := r.begin(ctx, old, "the model was closed to be opened anew", func(error) {})
-	r.mu.Unlock()
-	return next.wait(ctx)
 }
 
 // Stop cancels an opening in progress, so that Close does not wait for a whole model to
@@ -190,13 +185,20 @@ func (r *Engine) Close() error {
 
 // try runs a request. It repeats the request once if the engine failed and reopened, and
 // whenever Remake closed it. others says that the failure came from elsewhere.
-func (r *Engine) try(ctx context.Context, run func(llm.Engine) error, others func() bool) error {
+func (r *Engine) try(ctx context.Context, p percached.Priority, run func(llm.Engine) error, others func() bool) error {
 	l, err := r.alive(ctx)
 	if err != nil {
 		return err
 	}
 	for failed := false; ; {
-		if err = run(l.engine); !broken(ctx, err) || others != nil && others() {
+		if !r.enter(l, p) {
+			if l, err = r.alive(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		err = run(l.engine)
+		if r.leave(l, p); !broken(ctx, err) || others != nil && others() {
 			return err
 		}
 		if !r.wasRemade(l) {
@@ -283,17 +285,18 @@ func (r *Engine) reopen(ctx context.Context, failed *life, cause error) *life {
 		return failed
 	}
 	r.times = append(r.times, now)
-	return r.begin(ctx, failed, "the model failed", func(err error) { r.failed(cause, err) })
+	return r.begin(ctx, failed, 0, "the model failed", func(err error) { r.failed(cause, err) })
 }
 
 // begin starts to replace an engine; r.mu is held. Other requests wait for the opening, so it
-// outlives ctx. why begins the error.
-func (r *Engine) begin(ctx context.Context, old *life, why string, done func(error)) *life {
+// outlives ctx. Foreground requests get patience to end first. why begins the error.
+func (r *Engine) begin(ctx context.Context, old *life, patience time.Duration, why string, done func(error)) *life {
 	next := &life{opened: make(chan struct{})}
 	ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.current = next
 	r.opening.Go(func() {
 		defer close(next.opened)
+		r.drain(ctx, old, patience)
 		next.engine, next.err = r.replace(ctx, old.engine, why)
 		if next.err == nil {
 			r.mu.Lock()

@@ -21,6 +21,8 @@ func (f *failing) Complete(ctx context.Context, t percached.Typing, emit func(st
 
 func (f *failing) ForgetTyped() { f.Engine.(llm.Typist).ForgetTyped() }
 
+func (f *failing) TypedBytes() int64 { return f.Engine.(llm.Typist).TypedBytes() }
+
 // A completion that meets a failing engine is repeated with the next one.
 func TestCompletionReopens(t *testing.T) {
 	typing := percached.Typing{Owner: "a", Before: "The ferry", Alternatives: 2, MaxTokens: 4}
@@ -46,6 +48,9 @@ func TestCompletionReopens(t *testing.T) {
 func TestCompletionUnsupported(t *testing.T) {
 	b := newBed(t, Limit{1, time.Hour}, func(int) (llm.Engine, error) { return struct{ llm.Engine }{fake("a")}, nil })
 	b.ForgetTyped()
+	if n := b.TypedBytes(); n != 0 {
+		t.Errorf("%d bytes", n)
+	}
 	if _, err := b.Complete(t.Context(), percached.Typing{Before: "The"}, nil); fault.KindOf(err) != fault.Unsupported {
 		t.Error(err)
 	}

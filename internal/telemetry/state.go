@@ -13,6 +13,7 @@ type State struct {
 	Tensors Room // slices
 	Bank    Room // entries
 	Disk    Room // disk usage of the slices' files
+	Hot     Room // slices in memory
 
 	Slices int
 	// Entries of the bank: all, those with an answer, and those whose answer is outdated.
@@ -76,7 +77,7 @@ func newWatcher() *watcher {
 
 		up: desc("percached_state_up", "1 if the state could be read for this scrape; otherwise its metrics are absent."),
 
-		bytes:     desc("percached_layer_bytes", "Stored bytes: slices, entries, and the disk usage of the slices' files.", "layer"),
+		bytes:     desc("percached_layer_bytes", "Stored bytes: slices, entries, the disk usage of the slices' files, and slices in memory.", "layer"),
 		limit:     desc("percached_layer_limit_bytes", "Limit of stored bytes.", "layer"),
 		slices:    desc("percached_slices", "Stored slices."),
 		entries:   desc("percached_entries", "Entries of the bank."),
@@ -118,7 +119,7 @@ func (w *watcher) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	g.count(w.up, 1)
-	for layer, r := range map[string]Room{"tensors": s.Tensors, "bank": s.Bank, "disk": s.Disk} {
+	for layer, r := range map[string]Room{"tensors": s.Tensors, "bank": s.Bank, "disk": s.Disk, "memory": s.Hot} {
 		g.set(w.bytes, float64(r.Bytes), layer)
 		g.set(w.limit, float64(r.Limit), layer)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"path"
 	"regexp"
 	"strings"
@@ -167,7 +166,7 @@ func (p *mailReader) attachmentBlocks(ctx context.Context, a attachment, depth i
 		})
 		if err != nil {
 			p.noteUnread(a.name, a.typ)
-			p.notes[len(p.notes)-1] += ": " + reason(err)
+			p.notes[len(p.notes)-1] += ": " + fault.Sentence(err)
 			return nil
 		}
 		blocks = s.Blocks
@@ -183,17 +182,6 @@ func (p *mailReader) attachmentBlocks(ctx context.Context, a attachment, depth i
 		}
 	}
 	return blocks
-}
-
-// reason is the text of an error for people, without the operations that failed.
-func reason(err error) string {
-	for {
-		f, ok := errors.AsType[*fault.Error](err)
-		if !ok {
-			return err.Error()
-		}
-		err = f.Err
-	}
 }
 
 // attachedFormat accepts less as text than sniff does: keys, signatures and calendars

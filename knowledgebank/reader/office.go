@@ -62,7 +62,7 @@ func (f *file) office(ctx context.Context, files *office.Files, data []byte) (*k
 	case allWordless(s.Blocks):
 		return nil, errEmpty
 	case err != nil:
-		s.Notes = append(s.Notes, "read only in part: "+reason(err))
+		s.Notes = append(s.Notes, "read only in part: "+fault.Sentence(err))
 	}
 	return s, nil
 }

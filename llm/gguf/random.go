@@ -110,6 +110,11 @@ func (o *RandomOptions) describe(b *Builder, s *shape, t Type) error {
 	set("embedding_length", uint32(s.width))
 	set("block_count", uint32(s.layers))
 	set("feed_forward_length", uint32(s.ff))
+	if s.experts > 0 {
+		set("expert_count", uint32(s.experts))
+		set("expert_used_count", uint32(s.used))
+		set("expert_feed_forward_length", uint32(s.ff))
+	}
 	set("attention.head_count", uint32(s.heads))
 	set("attention.head_count_kv", uint32(s.kv))
 	if s.arch == "bert" {
@@ -153,7 +158,7 @@ func (o *RandomOptions) tokenizer(b *Builder, s *shape) error {
 	case "", "bpe":
 		v, template = bpe(s.vocab), chatML
 		pre := "gpt-2"
-		if s.arch == "qwen2" || s.arch == "qwen3" {
+		if strings.HasPrefix(s.arch, "qwen") {
 			pre = "qwen2"
 		}
 		set("model", "gpt2")
@@ -221,11 +226,15 @@ func (m *maker) matrix(name string, in, out int, gain float64) {
 }
 
 func (m *maker) table(name string, in, out int, sigma float64) {
-	t := m.typ
-	if l, _ := layoutOf(t); uint64(in)%l.values != 0 {
-		t = F16
+	m.random(name, m.blockType(in), []uint64{uint64(in), uint64(out)}, spread{sigma: float32(sigma)})
+}
+
+// blockType is the type of a matrix with rows of n values.
+func (m *maker) blockType(n int) Type {
+	if l, _ := layoutOf(m.typ); uint64(n)%l.values != 0 {
+		return F16
 	}
-	m.random(name, t, []uint64{uint64(in), uint64(out)}, spread{sigma: float32(sigma)})
+	return m.typ
 }
 
 // vector of f32.
@@ -270,6 +279,7 @@ type shape struct {
 	vocab, context int
 	base           float32 // of the rotation frequencies
 	window         int     // of sliding attention; 0 = none
+	experts, used  int     // in each layer, of ff each, and how many a token uses; 0 = no experts
 }
 
 func shapes() []shape {
@@ -278,6 +288,8 @@ func shapes() []shape {
 		{name: "135m", arch: "llama", layers: 30, width: 576, heads: 9, kv: 3, ff: 1536, vocab: 49152, context: 8192, base: 100000},
 		{name: "0.5b", arch: "qwen2", layers: 24, width: 896, heads: 14, kv: 2, ff: 4864, vocab: 151936, context: 32768, base: 1000000},
 		{name: "1b", arch: "llama", layers: 16, width: 2048, heads: 32, kv: 8, ff: 8192, vocab: 128256, context: 131072, base: 500000},
+		// The experts are nine tenths of the file.
+		{name: "moe", arch: "qwen3moe", layers: 12, width: 1024, heads: 16, kv: 4, ff: 384, vocab: 32768, context: 32768, base: 1000000, experts: 64, used: 4},
 		{name: "3b", arch: "llama", layers: 28, width: 3072, heads: 24, kv: 8, ff: 8192, vocab: 128256, context: 131072, base: 500000},
 	}
 }
@@ -292,7 +304,9 @@ func Shapes() []string {
 }
 
 // Architectures lists the values of RandomOptions.Architecture.
-func Architectures() []string { return []string{"llama", "qwen2", "qwen3", "gemma3", "bert"} }
+func Architectures() []string {
+	return []string{"llama", "qwen2", "qwen3", "qwen3moe", "gemma3", "bert"}
+}
 
 // shapeFor returns the dimensions for a name and architecture.
 func shapeFor(name, arch string) (shape, error) {
@@ -321,6 +335,10 @@ func shapeFor(name, arch string) (shape, error) {
 			// Every sixth layer sees all tokens, the others a window: with fewer than six
 			// layers none would see all.
 			s.layers, s.window, s.base = 6, 256, 1000000
+		case "qwen3moe":
+			if s.experts == 0 {
+				s.ff, s.experts, s.used = s.ff/4, 8, 2
+			}
 		case "bert":
 			s.context, s.kv = 512, s.heads
 		}

@@ -114,7 +114,7 @@ func TestRandomOptions(t *testing.T) {
 		t.Error("a llama with SPM should speak as Llama 2 and add the begin token")
 	}
 	for want, o := range map[string]RandomOptions{
-		`shape "9b" is not known: there are tiny, 135m, 0.5b, 1b, 3b`:      {Shape: "9b"},
+		`shape "9b" is not known: there are tiny, 135m, 0.5b, 1b, moe, 3b`: {Shape: "9b"},
 		`architecture "mamba" cannot be made`:                              {Architecture: "mamba"},
 		`shape 1b is of architecture llama, not qwen3`:                     {Shape: "1b", Architecture: "qwen3"},
 		`type "q2" cannot be made: there are f32, f16, q8_0 and q4_0`:      {Type: "q2"},

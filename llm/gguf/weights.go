@@ -18,7 +18,7 @@ const (
 	gainLogits = 3.0 // deviation of logits
 )
 
-// decoder adds the tensors of llama, qwen2, qwen3 and gemma3.
+// decoder adds the tensors of llama, qwen2, qwen3, qwen3moe and gemma3.
 func (m *maker) decoder() {
 	head := m.headSize()
 	q, kv := m.heads*head, m.kv*head
@@ -44,12 +44,16 @@ func (m *maker) decoder() {
 			m.vector(name("attn_q.bias"), q, bias)
 			m.vector(name("attn_k.bias"), kv, bias)
 			m.vector(name("attn_v.bias"), kv, bias)
-		case "qwen3", "gemma3":
+		case "qwen3", "qwen3moe", "gemma3":
 			sharp := spread{mean: float32(scores), sigma: 0.1}
 			m.vector(name("attn_q_norm.weight"), head, sharp)
 			m.vector(name("attn_k_norm.weight"), head, sharp)
 		}
 		m.vector(name("ffn_norm.weight"), m.width, norm)
+		if m.experts > 0 {
+			m.mixture(name)
+			continue
+		}
 		m.matrix(name("ffn_gate.weight"), m.width, m.ff, 1)
 		m.matrix(name("ffn_up.weight"), m.width, m.ff, 1)
 		m.matrix(name("ffn_down.weight"), m.ff, m.width, gainFFN)
@@ -58,6 +62,18 @@ func (m *maker) decoder() {
 			m.vector(name("post_ffw_norm.weight"), m.width, norm)
 		}
 	}
+}
+
+// mixture adds the router and the experts of a layer. Tokens spread evenly over the experts.
+func (m *maker) mixture(name func(part string) string) {
+	experts := func(part string, in, out int, gain float64) {
+		m.random(name(part), m.blockType(in), []uint64{uint64(in), uint64(out), uint64(m.experts)}, spread{sigma: float32(gain / math.Sqrt(float64(in)))})
+	}
+	m.random(name("ffn_gate_inp.weight"), F32, []uint64{uint64(m.width), uint64(m.experts)}, spread{sigma: float32(1 / math.Sqrt(float64(m.width)))})
+	experts("ffn_gate_exps.weight", m.width, m.ff, 1)
+	experts("ffn_up_exps.weight", m.width, m.ff, 1)
+	// The layer adds a weighted mean of the experts that are used.
+	experts("ffn_down_exps.weight", m.ff, m.width, gainFFN*math.Sqrt(float64(m.used)))
 }
 
 // encoder adds the tensors of bert, which normalises after each part. What all texts

@@ -2,7 +2,9 @@ package llamacpp
 
 import (
 	"context"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/percached/percached"
@@ -88,14 +90,40 @@ func (a *ahead) compute(ctx context.Context, token int32, pos int) error {
 	return nil
 }
 
+// batchesFile is the file with what evenBatches found for a model file.
+func batchesFile(model string) string { return model + ".percached-batches" }
+
 // evenBatches reports whether a token gets the same bits alone and in a batch with others.
-// It computes a few tokens in an empty context, as that differs by model, processor and GPU.
+// On a processor the result is kept beside the model file with all that it depends on; what a
+// GPU does is measured each time.
 func (e *Engine) evenBatches(ctx context.Context) (bool, error) {
-	k := e.cache
-	n := min(k.split, mostStored+1)
+	n := min(e.cache.split, mostStored+1)
 	if e.info.NoSlices != "" || e.info.NoParallel != "" || n < 2 || e.info.Context < 2*evenPrefix+n {
 		return false, nil // among others: a recurrent model cannot remove tokens
 	}
+	file, cpu := batchesFile(e.config.Model), CPU()
+	of := fingerprint(e.info.Fingerprint, e.info.Threads, cpu.Model, cpu.Available, n, evenPrefix, evenTokens)
+	if e.info.GPULayers > 0 {
+		return e.measureBatches(ctx, n)
+	}
+	if b, err := os.ReadFile(file); err == nil {
+		switch strings.TrimSpace(string(b)) {
+		case of + " even":
+			return true, nil
+		case of + " uneven":
+			return false, nil
+		}
+	}
+	even, err := e.measureBatches(ctx, n)
+	if err == nil {
+		keepBeside(e.config.Model, file, of+" "+map[bool]string{true: "even", false: "uneven"}[even]+"\n")
+	}
+	return even, err
+}
+
+// measureBatches computes a few tokens alone and in batches of up to n, in an empty context.
+func (e *Engine) measureBatches(ctx context.Context, n int) (bool, error) {
+	k := e.cache
 	tokens := make([]int32, evenPrefix+n)
 	for i := range tokens {
 		tokens[i] = int32((i*7919 + 17) % k.vocabulary)
@@ -134,5 +162,5 @@ func (e *Engine) evenBatches(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// How many tokens evenBatches compares, and how many stand before them.
+// How many tokens measureBatches compares, and how many stand before them.
 const evenPrefix, evenTokens = 5, 4

@@ -12,6 +12,11 @@
 #include <utility>
 #include <vector>
 
+#if defined(__linux__) || defined(__APPLE__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
 namespace {
 
 // llama.cpp logs through one callback per process, from any thread.
@@ -53,6 +58,7 @@ struct pc_context {
 	uint16_t      *room  = nullptr; // for queries, during one pc_decode only
 	pc_queries     shape = {};
 	bool           unfit = false; // the queries of the last batch did not fit
+	bool           fetch = false; // experts, as soon as they are chosen
 	std::vector<float> row;
 
 	void fill(const llama_token *tokens, int32_t n, llama_pos pos, llama_seq_id seq) {
@@ -69,9 +75,48 @@ struct pc_context {
 
 namespace {
 
+// Asks the system to read the chosen experts of a layer. It reads whole experts at once, while a
+// page fault reads pages that are not needed, or too few.
+void fetch_experts(const struct ggml_tensor *experts, const struct ggml_tensor *chosen) {
+#if defined(__linux__) || defined(__APPLE__)
+	const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
+	std::vector<bool> seen(size_t(experts->ne[2]));
+	for (int64_t token = 0; token < chosen->ne[1]; token++) {
+		for (int64_t i = 0; i < chosen->ne[0]; i++) {
+			int32_t id;
+			std::memcpy(&id, static_cast<const char *>(chosen->data) + token * chosen->nb[1] + i * chosen->nb[0], sizeof(id));
+			if (id < 0 || id >= experts->ne[2] || seen[size_t(id)]) {
+				continue;
+			}
+			seen[size_t(id)] = true;
+			const uintptr_t at = uintptr_t(experts->data) + size_t(id) * experts->nb[2];
+			const uintptr_t from = at & ~(page - 1);
+			(void)posix_madvise(reinterpret_cast<void *>(from), at + experts->nb[2] - from, POSIX_MADV_WILLNEED);
+		}
+	}
+#else
+	(void)experts;
+	(void)chosen;
+#endif
+}
+
+// Experts are chosen by the nodes "ffn_moe_topk-<layer>". The nodes behind that use them are
+// asked for after it is computed and before they are.
+bool on_expert_node(const struct ggml_tensor *t) {
+	constexpr char chosen[] = "ffn_moe_topk-";
+	const auto chooses = [&](const struct ggml_tensor *n) { return std::strncmp(n->name, chosen, sizeof(chosen) - 1) == 0; };
+	if (t->src[0] != nullptr && t->src[2] != nullptr && chooses(t->src[2]) && std::strstr(t->src[0]->name, "_exps.weight") != nullptr) {
+		fetch_experts(t->src[0], t->src[2]);
+	}
+	return chooses(t);
+}
+
 // Queries after rotation are the nodes "Qcur-<layer>" made by the rope.
 bool on_node(struct ggml_tensor *t, bool ask, void *data) {
 	pc_context *c = static_cast<pc_context *>(data);
+	if (ask && c->fetch && on_expert_node(t)) {
+		return true;
+	}
 	if (c->room == nullptr || t->op != GGML_OP_ROPE || std::strncmp(t->name, "Qcur-", 5) != 0) {
 		return !ask; // asked: not needed; told: go on
 	}
@@ -113,11 +158,12 @@ int32_t pc_take_errors(char *buf, int32_t size) {
 	return int32_t(n);
 }
 
-struct llama_model *pc_model_load(const char *path, pc_flags *flags, int32_t gpu_layers) {
+struct llama_model *pc_model_load(const char *path, pc_flags *flags, int32_t gpu_layers, bool mapped) {
 	return guarded<llama_model *>(nullptr, [&] {
 		llama_model_params p = llama_model_default_params();
 		p.progress_callback           = on_progress;
 		p.progress_callback_user_data = flags;
+		p.use_extra_bufts             = !mapped;
 #ifdef PC_SYSTEM_LLAMA
 		pc_place_layers(&p, gpu_layers);
 #else
@@ -127,13 +173,14 @@ struct llama_model *pc_model_load(const char *path, pc_flags *flags, int32_t gpu
 	});
 }
 
-pc_context *pc_context_new(struct llama_model *model, struct llama_context_params p, pc_flags *flags, bool watch_queries) {
+pc_context *pc_context_new(struct llama_model *model, struct llama_context_params p, pc_flags *flags, bool watch_queries, bool fetch_experts) {
 	late_backends late; // of a context that fails half-way
 	return guarded<pc_context *>(nullptr, [&]() -> pc_context * {
 		pc_context *c = new pc_context;
 		p.abort_callback      = on_abort;
 		p.abort_callback_data = flags;
-		if (watch_queries) {
+		c->fetch = fetch_experts;
+		if (watch_queries || fetch_experts) {
 			p.cb_eval           = on_node;
 			p.cb_eval_user_data = c;
 		}

@@ -34,9 +34,10 @@ void pc_init(void);
 int32_t pc_take_errors(char *buf, int32_t size);
 
 // gpu_layers: as many are computed on a GPU; 0: none is, and no other work either;
-// negative: as llama.cpp does by itself.
-struct llama_model *pc_model_load(const char *path, pc_flags *flags, int32_t gpu_layers);
-pc_context *pc_context_new(struct llama_model *model, struct llama_context_params params, pc_flags *flags, bool watch_queries);
+// negative: as llama.cpp does by itself. mapped: no weights are copied out of the file.
+struct llama_model *pc_model_load(const char *path, pc_flags *flags, int32_t gpu_layers, bool mapped);
+// fetch_experts: experts are read from the mapped file as soon as a layer chose them.
+pc_context *pc_context_new(struct llama_model *model, struct llama_context_params params, pc_flags *flags, bool watch_queries, bool fetch_experts);
 void pc_context_free(pc_context *c);
 struct llama_context *pc_llama(pc_context *c);
 // Gives a context threads that stay; to be freed behind it.

@@ -2,6 +2,7 @@ package llamacpp
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/percached/percached/llm"
@@ -17,9 +18,10 @@ func TestConformance(t *testing.T) {
 	}{
 		{gguf.RandomOptions{Architecture: "llama", Tokenizer: "spm"}, "</s>", "on"},
 		{gguf.RandomOptions{Architecture: "qwen2"}, "<|im_start|>", "off"},
+		{gguf.RandomOptions{Architecture: "qwen3moe"}, "<|im_start|>", "on"},
 		{gguf.RandomOptions{Architecture: "gemma3"}, "<start_of_turn>", "auto"},
 	} {
-		if testing.Short() && m.Architecture == "qwen2" {
+		if testing.Short() && strings.HasPrefix(m.Architecture, "qwen") {
 			continue
 		}
 		t.Run(m.Architecture, func(t *testing.T) {

@@ -2,7 +2,9 @@ package llamacpp
 
 import (
 	"math"
+	"strings"
 
+	"github.com/percached/percached/internal/base/machine"
 	"github.com/percached/percached/llm/gguf"
 )
 
@@ -11,8 +13,13 @@ type Demand struct {
 	Weights    int64 // bytes
 	TokenBytes int64 // keys and values of one token of the context
 	Scratch    int64 // bytes of buffers
-	Parameters int64
-	MaxContext int // tokens that the model was trained for
+	// Experts are where the file has the experts of a mixture, and ExpertBytes their size. Of these,
+	// WorkingBytes must stay in memory: the rest is read from the file when it is used.
+	Experts      []machine.Part
+	ExpertBytes  int64
+	WorkingBytes int64
+	Parameters   int64
+	MaxContext   int // tokens that the model was trained for
 	// SameContext is the longest context in which the model turns positions as in a short one; 0:
 	// all. Another turn makes other tensors.
 	SameContext int
@@ -32,6 +39,8 @@ func DemandOf(c Config) (Demand, error) {
 	d.Writes = !ok || causal
 	c.Context = 1
 	d.TokenBytes, d.Scratch = contextBytes(f, c)
+	d.Experts = expertParts(f)
+	d.ExpertBytes, d.WorkingBytes = expertBytes(f)
 	for _, t := range f.Tensors() {
 		d.Parameters += int64(t.Elements())
 	}
@@ -39,4 +48,32 @@ func DemandOf(c Config) (Demand, error) {
 		d.SameContext = int(n)
 	}
 	return d, nil
+}
+
+// expertParts are where a file has its experts. Experts that every token uses are not among them.
+func expertParts(f *gguf.File) []machine.Part {
+	var parts []machine.Part
+	for _, t := range f.Tensors() {
+		if strings.HasSuffix(t.Name, "_exps.weight") {
+			parts = append(parts, machine.Part{Offset: t.Offset, Size: t.Size})
+		}
+	}
+	return parts
+}
+
+// expertBytes is the size of the experts, and how much of it must stay in memory: what two tokens
+// use, because the next token uses other experts, and one layer, because a batch of a prompt uses
+// nearly all of it.
+func expertBytes(f *gguf.File) (all, working int64) {
+	for _, p := range expertParts(f) {
+		all += p.Size
+	}
+	count, _ := f.Uint(f.Key("expert_count"))
+	used, _ := f.Uint(f.Key("expert_used_count"))
+	layers, _ := f.Uint(f.Key("block_count"))
+	if count == 0 || used == 0 || layers == 0 {
+		return all, all
+	}
+	share := 2*float64(used)/float64(count) + 1/float64(layers)
+	return all, int64(float64(all) * min(1, share))
 }

@@ -22,7 +22,7 @@
 //
 // State on disk: values computed from a model file are stored beside it if the folder is
 // writable: the weights' SHA-256 in <model>.percached-sum, an encoder's threshold in
-// <model>.percached-threshold.
+// <model>.percached-threshold, and whether a batch changes bits in <model>.percached-batches.
 package llamacpp
 
 /*

@@ -109,7 +109,7 @@ func (e *Embedder) open(c Config) error {
 			}
 		}
 	}
-	c.cores.during(func() { e.c = C.pc_context_new(m.c, p, m.flags, false) })
+	c.cores.during(func() { e.c = C.pc_context_new(m.c, p, m.flags, false, C.bool(m.fetch)) })
 	e.pace = newPace(c.Threads, c.cores)
 	if e.c == nil {
 		return fault.New(fault.Unsupported, opOpenEmbedder, "%s: %s", c.Model, takeErrors())

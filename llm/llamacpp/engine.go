@@ -28,10 +28,11 @@ type Engine struct {
 	cache     *cache
 	typing    *typing // nil: nobody types
 	config    Config
-	forget    atomic.Bool // typed texts
-	typingEnd *time.Timer // closes the context for typing
-	marks     []mark      // of thoughts
-	tempo     tempo       // of answers
+	forget    atomic.Bool  // typed texts
+	typed     atomic.Int64 // bytes of typing
+	typingEnd *time.Timer  // closes the context for typing
+	marks     []mark       // of thoughts
+	tempo     tempo        // of answers
 	worker    *worker
 	params    C.struct_llama_context_params
 	life      lifetime
@@ -127,7 +128,7 @@ func (e *Engine) open(ctx context.Context, c Config) error {
 	p.swa_full = true // layers with a sliding window keep all tokens, so that every part can be stored
 	e.params = p
 	k := &cache{vocabulary: m.vocab.size, split: split, layers: int(C.llama_model_n_layer(m.c)), pace: newPace(c.Threads, c.cores)}
-	c.cores.during(func() { k.c = C.pc_context_new(m.c, p, m.flags, true) })
+	c.cores.during(func() { k.c = C.pc_context_new(m.c, p, m.flags, true, C.bool(m.fetch)) })
 	if k.c == nil {
 		return fault.New(fault.Unsupported, opOpen, "%s: %s", c.Model, takeErrors())
 	}
@@ -216,8 +217,14 @@ func (e *Engine) learn(piece int) error {
 	}
 	k.clear(true)
 	r := CPU()
-	e.info.Fingerprint = fingerprint(m.hash, engineVersion(m.gpuLayers()), r.Arch, r.Compiler, r.Compiled,
-		e.info.KeyType, e.info.ValueType, e.info.FlashAttn, e.info.Split, longRope(m.file, e.info.Context))
+	parts := []any{
+		m.hash, engineVersion(m.gpuLayers()), r.Arch, r.Compiler, r.Compiled,
+		e.info.KeyType, e.info.ValueType, e.info.FlashAttn, e.info.Split, longRope(m.file, e.info.Context),
+	}
+	if m.mapped() {
+		parts = append(parts, "mapped") // another layout of weights would give other bits
+	}
+	e.info.Fingerprint = fingerprint(parts...)
 	e.checker = sliceChecker{fingerprint: e.info.Fingerprint, layout: k.layout, noSlices: e.info.NoSlices, queryWidth: k.queryWidth}
 	return nil
 }

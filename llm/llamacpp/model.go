@@ -27,6 +27,7 @@ type model struct {
 	hash  string
 	gpu   placing
 	flags *C.pc_flags
+	fetch bool // experts are read as soon as they are chosen: the memory does not hold all
 }
 
 // A lifetime protects a model from being freed while callers' goroutines use it, for
@@ -83,10 +84,10 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(c, f, kv+scratch-gpu.away); err != nil {
+	m := &model{file: f, gpu: gpu}
+	if m.fetch, err = fits(c, f, kv+scratch-gpu.away, m.gpuLayers() > 0); err != nil {
 		return nil, err
 	}
-	m := &model{file: f, gpu: gpu}
 	if m.hash, err = weightsHash(ctx, c.Model); err != nil {
 		return nil, err
 	}
@@ -109,17 +110,26 @@ func openModel(ctx context.Context, c Config, need func(*gguf.File) (kv, scratch
 	return m, nil
 }
 
-// fits refuses a model that would not fit into memory without swapping.
-func fits(c Config, f *gguf.File, beside int64) error {
+// scarce is how much must be free beside a model so that its experts stay in memory.
+const scarce = 256 << 20
+
+// fits refuses a model that would not fit into memory without swapping, or without reading more
+// than experts again and again. fetch says that the memory may not hold all experts. To fetch
+// them costs a tenth of the time where it does. A GPU has no use for experts in a file.
+func fits(c Config, f *gguf.File, beside int64, onGPU bool) (fetch bool, err error) {
 	memory := c.memory
 	if memory == nil {
 		memory = machine.Available
 	}
 	have, want := memory(), f.Size()+beside
-	if have < 0 || want <= have {
-		return nil
+	if all, working := expertBytes(f); !onGPU && all > 0 {
+		fetch = have >= 0 && have < want+scarce
+		want -= all - working
 	}
-	return fault.New(fault.Unavailable, "llamacpp: open model",
+	if have < 0 || want <= have {
+		return fetch, nil
+	}
+	return false, fault.New(fault.Unavailable, "llamacpp: open model",
 		"%s needs about %d MiB of memory (weights %d, context and scratch %d) and %d are free: take a smaller model, a smaller context, or a smaller K/V type",
 		c.Model, want>>20, f.Size()>>20, beside>>20, have>>20)
 }
@@ -142,7 +152,7 @@ func (m *model) load(ctx context.Context, c Config) {
 		defer close(done)
 		path := C.CString(c.Model)
 		defer C.free(unsafe.Pointer(path))
-		m.c = C.pc_model_load(path, m.flags, C.int32_t(m.gpu.layers))
+		m.c = C.pc_model_load(path, m.flags, C.int32_t(m.gpu.layers), C.bool(m.mapped()))
 	}()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -172,6 +182,11 @@ func (m *model) stop(on bool) {
 
 // gpuLayers is how many layers a GPU computes.
 func (m *model) gpuLayers() int { return max(0, m.gpu.layers) }
+
+// mapped reports whether all weights stay in the mapped file: those of a mixture of experts,
+// because what the memory does not hold of it is read again. A library would else copy weights
+// into a layout of its own.
+func (m *model) mapped() bool { return m.gpuLayers() == 0 && len(expertParts(m.file)) > 0 }
 
 func (m *model) free() {
 	if m.c != nil {

@@ -132,7 +132,7 @@ func (e *Engine) openTyping(size int) error {
 	p.n_ctx, p.n_seq_max = C.uint32_t(size), typingSequences
 	p.n_batch, p.n_ubatch = C.uint32_t(split), C.uint32_t(split)
 	k := &cache{vocabulary: e.cache.vocabulary, split: split, pace: newPace(c.Threads, c.cores), onBatch: e.cache.onBatch}
-	c.cores.during(func() { k.c = C.pc_context_new(e.model.c, p, e.model.flags, false) })
+	c.cores.during(func() { k.c = C.pc_context_new(e.model.c, p, e.model.flags, false, C.bool(e.model.fetch)) })
 	if k.c == nil {
 		return fault.New(fault.Unavailable, opComplete, "llama.cpp makes no context for typing: %s", takeErrors())
 	}
@@ -143,6 +143,7 @@ func (e *Engine) openTyping(size int) error {
 		t.shifts = t.rewinds && bool(C.llama_memory_can_shift(t.memory()))
 	}
 	e.typing = t
+	e.typed.Store(kv + scratch)
 	return nil
 }
 
@@ -182,7 +183,11 @@ func (e *Engine) closeTyping() {
 		t.clear(true)
 		C.pc_context_free(t.c)
 		e.typing = nil
+		e.typed.Store(0)
 	}
 }
+
+// TypedBytes is the memory of the context for typing.
+func (e *Engine) TypedBytes() int64 { return e.typed.Load() }
 
 func (t *typing) memory() C.llama_memory_t { return C.llama_get_memory(C.pc_llama(t.c)) }

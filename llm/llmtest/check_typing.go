@@ -117,6 +117,9 @@ func checkOwners(p *probe, e llm.Typist) {
 func checkForgetTyped(p *probe, e llm.Typist) {
 	t := typing()
 	first := p.complete(e, t)
+	if e.TypedBytes() <= 0 {
+		p.fatalf("a kept text takes no memory")
+	}
 	e.ForgetTyped()
 	again := p.complete(e, t)
 	if again.Tokens.Reused != 0 || again.Tokens.Spliced != 0 {

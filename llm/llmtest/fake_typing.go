@@ -97,3 +97,13 @@ func (f *Fake) ForgetTyped() {
 	defer f.typedMu.Unlock()
 	f.typed = nil
 }
+
+// TypedBytes implements llm.Typist.
+func (f *Fake) TypedBytes() (n int64) {
+	f.typedMu.Lock()
+	defer f.typedMu.Unlock()
+	for _, tokens := range f.typed {
+		n += 4 * int64(len(tokens))
+	}
+	return n
+}

@@ -29,16 +29,7 @@ func Sentence(err error) string {
 	if e, ok := errors.AsType[sentencer](err); ok {
 		return e.Sentence()
 	}
-	for {
-		switch e := err.(type) {
-		case *fault.Error:
-			err = e.Err
-		case Misuse:
-			err = e.error
-		default:
-			return err.Error()
-		}
-	}
+	return fault.Sentence(err)
 }
 
 // sentencer is an error with a text for users.

@@ -47,11 +47,24 @@ func Folder(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Room returns ENOSPC if writing n bytes would leave less than keep bytes free on the disk of a
+// Full is the error of a disk with too little free space. It wraps ENOSPC.
+type Full struct{ Needs int64 } // bytes that must be free; 0: not known
+
+func (f *Full) Error() string {
+	const mib = 1 << 20
+	if f.Needs <= 0 {
+		return "the disk is full"
+	}
+	return fmt.Sprintf("the disk is full: %d MiB must be free", (f.Needs+mib-1)/mib)
+}
+
+func (*Full) Unwrap() error { return syscall.ENOSPC }
+
+// Room returns a Full if writing n bytes would leave less than keep bytes free on the disk of a
 // folder. If the free space is unknown, it returns nil.
 func Room(dir string, n, keep int64) error {
 	if free, known := Free(dir); known && free-n < keep {
-		return fmt.Errorf("the disk is full: %d MiB are free and %d MiB must stay free: %w", free>>20, keep>>20, syscall.ENOSPC)
+		return fmt.Errorf("%w, and %d MiB are", &Full{n + keep}, free>>20)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Kind is the category of an error.
@@ -53,6 +54,28 @@ func Wrap(op string, err error) error {
 		return nil
 	}
 	return &Error{Kind: KindOf(err), Op: op, Err: err}
+}
+
+// Sentence returns the text of an error for people: without the operations of its faults,
+// also of those that stand within the message of another error.
+func Sentence(err error) string {
+	if e, ok := err.(*Error); ok {
+		return Sentence(e.Err)
+	}
+	text := err.Error()
+	var within []error
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		within = []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		within = e.Unwrap()
+	}
+	for _, e := range within {
+		if e != nil {
+			text = strings.Replace(text, e.Error(), Sentence(e), 1)
+		}
+	}
+	return text
 }
 
 // KindOf returns the kind of the outermost Error in err.

@@ -61,6 +61,36 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
+// A sentence names no operation, wherever faults stand in it.
+func TestSentence(t *testing.T) {
+	inner := Wrap("tree.View", New(NotFound, "tree.Get", "there is no slice: %w", io.EOF))
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no fault":           {io.EOF, "EOF"},
+		"wrapped":            {inner, "there is no slice: EOF"},
+		"within a fault":     {New(Invalid, "ask", "cannot answer: %w; ask again", inner), "cannot answer: there is no slice: EOF; ask again"},
+		"within another":     {fmt.Errorf("first: %w", fmt.Errorf("second: %w", inner)), "first: second: there is no slice: EOF"},
+		"twice":              {fmt.Errorf("%w and %w", inner, inner), "there is no slice: EOF and there is no slice: EOF"},
+		"joined":             {Wrap("op", errors.Join(io.EOF, inner)), "EOF\nthere is no slice: EOF"},
+		"deep":               {New(Invalid, "a", "a: %w", New(Invalid, "b", "b: %w", New(Invalid, "c", "c"))), "a: b: c"},
+		"wraps nothing":      {fmt.Errorf("no cause: %w", nil), "no cause: %!w(<nil>)"},
+		"hidden in a text":   {silent{inner}, "it failed"},
+		"the message itself": {New(Invalid, "op", "%w", inner), "there is no slice: EOF"},
+	} {
+		if got := Sentence(tt.err); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// silent is an error whose text leaves out its cause.
+type silent struct{ cause error }
+
+func (silent) Error() string   { return "it failed" }
+func (s silent) Unwrap() error { return s.cause }
+
 func TestWrap(t *testing.T) {
 	if err := Wrap("op", nil); err != nil {
 		t.Errorf("wrapping no error gives %v", err)

@@ -163,14 +163,10 @@ func (h *Home) checkKeyFile() error {
 
 // refused is the error of a folder that was not opened.
 func refused(op, dir string, err error) error {
-	kind := fault.KindOf(err)
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		err = e.Err // without the name of the operation: users read this text
-	}
 	if errors.Is(err, encryption.ErrWrongSecret) {
 		return fault.New(fault.Invalid, op, "cannot open the encrypted folder %s: %w; nothing was changed", dir, err)
 	}
-	return fault.New(kind, op, "cannot open the encrypted folder %s: %w", dir, err)
+	return fault.New(fault.KindOf(err), op, "cannot open the encrypted folder %s: %w", dir, err)
 }
 
 func newer(op, dir string, found int) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -197,24 +198,24 @@ func openBadger(dir string, o Options) (*badger.DB, error) {
 	}
 	// badger kills the process if it cannot create this file.
 	if err := allocateCounts(filepath.Join(real, "DISCARD")); err != nil {
-		return nil, err
+		return nil, noSpace(err, o)
 	}
 	files, opts := newAllocation(o), o.badger(dir)
 	guarded().set(real, files)
 	opts.Logger = &flushLog{to: opts.Logger, files: files}
 	b, err := badger.Open(opts)
-	return b, noSpace(err)
+	return b, noSpace(err, o)
 }
 
 // noSpace turns badger's errors about a full disk into ENOSPC. badger keeps only the text, over
 // several lines.
-func noSpace(err error) error {
+func noSpace(err error, o Options) error {
 	if err == nil || errors.Is(err, syscall.ENOSPC) && fault.KindOf(err) != fault.Internal {
 		return err
 	}
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
 		if strings.Contains(err.Error(), full.Error()) {
-			return errFull("kv")
+			return errFull("kv", o)
 		}
 	}
 	return err
@@ -233,16 +234,16 @@ func (db *DB) unstickLog() error {
 func (db *DB) commitDurably(t *badger.Txn) error {
 	err := t.Commit()
 	if volatile, stuck := db.files.Load().state(); volatile || stuck && err != nil {
-		return errFull("kv.commit")
+		return errFull("kv.commit", db.o)
 	}
-	return err
+	return noSpace(err, db.o)
 }
 
 // startNextLog makes a small write, at which badger starts the next value log.
 func (db *DB) startNextLog() error {
 	t := db.b.NewTransaction(true)
 	defer t.Discard()
-	return noSpace(errors.Join(t.Delete(marker), t.Set(commitMark, []byte{1}), t.Commit()))
+	return noSpace(errors.Join(t.Delete(marker), t.Set(commitMark, []byte{1}), t.Commit()), db.o)
 }
 
 // recoverVolatile makes volatile writes durable by starting the next memtable, if the disk has
@@ -251,7 +252,7 @@ func (db *DB) recoverVolatile() error {
 	const op = "kv.commit"
 	files := db.files.Load()
 	if files.tablesWait() { // badger blocks a writer if too many memtables are full
-		return errFull(op)
+		return errFull(op, db.o)
 	}
 	if volatile, _ := files.state(); !volatile {
 		return nil
@@ -278,7 +279,7 @@ func (db *DB) flushVolatile() error {
 	}
 	files.flushed()
 	if files.hasUnflushed() {
-		return errFull("kv.commit")
+		return errFull("kv.commit", db.o)
 	}
 	return nil
 }
@@ -301,7 +302,7 @@ func (db *DB) closeOrGiveUp() error {
 	case db.space <- struct{}{}:
 		defer func() { <-db.space }()
 	case <-starving: // the holder may wait for disk space
-		return errFull("kv.Close")
+		return errFull("kv.Close", db.o)
 	}
 	if db.b.IsClosed() { // an earlier call gave up
 		return nil
@@ -314,11 +315,11 @@ func (db *DB) closeOrGiveUp() error {
 		return err
 	case <-starving:
 		db.closing = closed
-		return errFull("kv.Close")
+		return errFull("kv.Close", db.o)
 	}
 }
 
-// errFull is the error of a write on a full disk.
-func errFull(op string) error {
-	return fault.New(fault.Unavailable, op, "the disk is full: %w", syscall.ENOSPC)
+// errFull is the error of a write on a full disk. Writes go on once MinFree is free.
+func errFull(op string, o Options) error {
+	return fault.New(fault.Unavailable, op, "%w", &durable.Full{Needs: o.MinFree})
 }

@@ -138,7 +138,7 @@ func allocateCounts(path string) error {
 	if !noBlocks(err) {
 		return nil
 	}
-	return fmt.Errorf("the disk is full: %w", syscall.ENOSPC)
+	return syscall.ENOSPC
 }
 
 // hasNoBlocks says whether a file has no blocks yet. An old log is only read, and must not be

@@ -202,7 +202,7 @@ func wrap(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = noSpace(err)
+	err = noSpace(err, Options{}) // where writes happen, the error has its text already
 	kind := fault.KindOf(err)
 	switch {
 	case kind != fault.Internal:

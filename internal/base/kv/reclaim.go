@@ -45,12 +45,31 @@ func (db *DB) Size() (int64, error) {
 		return 0, wrap("kv.Size", err)
 	}
 	defer db.gate.release()
-	var sum int64
-	err := filepath.WalkDir(db.dir, func(_ string, d fs.DirEntry, err error) error {
+	sum, err := sumFiles(db.dir, db.written)
+	return sum, wrap("kv.Size", err)
+}
+
+// written returns what a file counts for Size.
+func (db *DB) written(info fs.FileInfo) int64 {
+	if strings.HasSuffix(info.Name(), ".vlog") && info.Size() == 2*db.o.ValueLogFileSize {
+		return min(closedBytes(info), logOffset(db.b))
+	}
+	return closedBytes(info)
+}
+
+// SizeOf returns the size of a database that this process has not opened; 0 if there is none.
+// It is that of Size, and more by the unfilled part of a value log if another process uses it.
+func SizeOf(dir string) (int64, error) {
+	sum, err := sumFiles(dir, closedBytes)
+	return sum, wrap("kv.SizeOf", err)
+}
+
+func sumFiles(dir string, size func(fs.FileInfo) int64) (sum int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			var info fs.FileInfo
 			if info, err = d.Info(); err == nil {
-				sum += db.written(info)
+				sum += size(info)
 			}
 		}
 		if errors.Is(err, os.ErrNotExist) {
@@ -58,15 +77,12 @@ func (db *DB) Size() (int64, error) {
 		}
 		return err
 	})
-	return sum, wrap("kv.Size", err)
+	return sum, err
 }
 
-// written returns what a file counts for Size.
-func (db *DB) written(info fs.FileInfo) int64 {
-	switch name := info.Name(); {
-	case strings.HasSuffix(name, ".vlog") && info.Size() == 2*db.o.ValueLogFileSize:
-		return min(allocatedBytes(info), logOffset(db.b))
-	case strings.HasSuffix(name, ".mem"), name == "DISCARD":
+// closedBytes returns what a file of a closed database counts for Size.
+func closedBytes(info fs.FileInfo) int64 {
+	if name := info.Name(); strings.HasSuffix(name, ".mem") || name == "DISCARD" {
 		return 0
 	}
 	return allocatedBytes(info)
@@ -159,7 +175,7 @@ func (db *DB) collect(share float64) error {
 	}
 	err := db.b.RunValueLogGC(share)
 	if _, stuck := files.state(); stuck && err != nil {
-		return errFull("kv.collect")
+		return errFull("kv.collect", db.o)
 	}
 	return err
 }

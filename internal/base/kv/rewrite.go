@@ -95,7 +95,7 @@ func (c *copier) openCopy() error {
 		case <-left.closing:
 			c.db.unclosedCopy = nil
 		default:
-			return errFull("kv.begin")
+			return errFull("kv.begin", c.db.o)
 		}
 	}
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(c.db.dir+lastSuffix)); err != nil {

@@ -222,7 +222,7 @@ func (tx *Tx) record(failed error) error {
 		defer done.Discard()
 		commit := done.ReadTs()
 		if volatile, _ := tx.db.files.Load().state(); volatile { // the commit may be lost
-			return errors.Join(errFull("kv.commit"), tx.db.rec.failed())
+			return errors.Join(errFull("kv.commit", tx.db.o), tx.db.rec.failed())
 		}
 		return tx.db.rec.committed(commit)
 	case errors.Is(failed, badger.ErrConflict), errors.Is(failed, badger.ErrTxnTooBig):

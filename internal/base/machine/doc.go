@@ -1,3 +1,3 @@
 // Package machine describes the machine that this process runs on, and how much memory the
-// process may use.
+// process may use, and what of a file is in memory.
 package machine

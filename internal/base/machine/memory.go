@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// Part is a part of a file.
+type Part struct{ Offset, Size int64 }
+
 // Where Linux says what memory there is.
 const (
 	memoryInfo   = "/proc/meminfo"
