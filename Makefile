@@ -67,13 +67,16 @@ test: need ## run the tests, the long ones in short
 # Databases open slowly under the race detector, and these tests open hundreds, one
 # after the other, or kill processes that do, or start hundreds of commands. TestEndToEnd and the
 # like have the daemon under it. The last four simulate users for two minutes.
-NO_RACE := TestMixtureLargerThanMemory|TestCommands|TestDemo|TestDemoFails|TestGuide|TestEvalDemo|TestBenchPredict|TestWarmEqualsCold|TestFlippedBytes|TestEnds|TestDamage|TestStreamEnds|TestLong|TestSalvage|TestRepair|TestSweep|TestMissingDatabase|TestDiskFillsAtAnyWrite|TestFullDiskEndsNoDaemon|TestKill|TestKilled|TestKilledFlushing|TestKillIdleWork|TestBudgetHolds|TestWrongScoresAreFoundOut|TestBadRegionIsShut|TestFalseLabels
+NO_RACE := TestMixtureLargerThanMemory|TestCommands|TestDemo|TestDemoFails|TestGuide|TestEvalDemo|TestBenchPredict|TestWarmEqualsCold|TestFlippedBytes|TestEnds|TestDamage|TestStreamEnds|TestLong|TestSalvage|TestRepair|TestSweep|TestMissingDatabase|TestDiskFillsAtAnyWrite|TestFullDiskEndsNoDaemon|TestKill|TestKilled|TestKilledFlushing|TestKillIdleWork|TestRemoteBackup|TestLostNode|TestBudgetHolds|TestWrongScoresAreFoundOut|TestBadRegionIsShut|TestFalseLabels
 
 race: need ## run all tests under the race detector but those that make check runs without it
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."
 	@$(GO) build -race ./...
 	@echo "Testing under the race detector."
 	@$(GO) test -race -timeout 35m -skip '^($(NO_RACE))$$' ./...
+
+# The S3 server that make check installs; the tests look for another if it is not there.
+TEST_S3 = TEST_S3_SERVER=$$(sh internal/tools/s3.sh 2>/dev/null)
 
 check: build build-eval ## all that CI runs: build, formatting, vet, staticcheck, clients, tests, end to end, openapi.yaml, page
 	@echo "Formatting (gofumpt)."
@@ -87,9 +90,12 @@ check: build build-eval ## all that CI runs: build, formatting, vet, staticcheck
 	@echo "Real models."
 	@$(MAKE) --no-print-directory models || { [ -z "$$CI" ] || exit 1; \
 		echo "NOT TESTED WITH REAL MODELS: they cannot be fetched (above). Tests that need them are skipped."; }
-	@$(MAKE) --no-print-directory race
+	@echo "An S3 server."
+	@sh internal/tools/s3.sh >/dev/null || { [ -z "$$CI" ] || exit 1; \
+		echo "NOT TESTED WITH AN S3 SERVER: it cannot be fetched (above). Tests that need it are skipped."; }
+	@$(MAKE) --no-print-directory race $(TEST_S3)
 	@echo "What takes too long under the race detector, and bin/percached on a real socket."
-	@TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -timeout 20m ./... \
+	@$(TEST_S3) TEST_PERCACHED=$(CURDIR)/bin/percached $(GO) test -timeout 20m ./... \
 		-run '^($(NO_RACE)|TestEndToEnd|TestClientGoesAway|TestTwoSpacesTwoTokens|TestHostileRequests|TestExamplesAreReal|TestDemoInterrupted)$$'
 	@if [ -e "$$(sh internal/tools/llama.sh where)/lib/libllama.so" ]; then \
 		$(MAKE) --no-print-directory system SYSTEM_SKIP='TestWarmEqualsCold/qwen|TestWarmEqualsCold/./q'; else \

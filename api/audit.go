@@ -36,7 +36,7 @@ type Audited struct {
 }
 
 // auditedReads are the audited operations that change nothing.
-var auditedReads = []string{"searchDocuments", "exportEntries", "backup"}
+var auditedReads = []string{"searchDocuments", "exportEntries", "exportSpace", "backup"}
 
 // frequentReads are operations with POST that change nothing and ask nothing of documents.
 var frequentReads = []string{"postDevice", "createEmbedding"}

@@ -98,7 +98,7 @@ func wires() []wire {
 			Version string `json:"version"`
 		}]()),
 		gives("Ready", reflect.TypeFor[Ready]()), gives("About", reflect.TypeFor[About]()),
-		gives("Status", reflect.TypeFor[Status]()), gives("StatusQuestions", reflect.TypeFor[StatusQuestions]()),
+		gives("Status", reflect.TypeFor[Status]()), gives("StatusBackup", reflect.TypeFor[StatusBackup]()), gives("StatusQuestions", reflect.TypeFor[StatusQuestions]()),
 		gives("StatusStored", reflect.TypeFor[StatusStored]()), gives("StatusWaiting", reflect.TypeFor[StatusWaiting]()),
 		gives("StatusIdle", reflect.TypeFor[StatusIdle]()), gives("StatusPlacement", reflect.TypeFor[StatusPlacement]()), gives("StatusForm", reflect.TypeFor[StatusForm]()),
 		gives("StatusBudget", reflect.TypeFor[StatusBudget]()), gives("BudgetMemory", reflect.TypeFor[BudgetMemory]()), gives("BudgetExperts", reflect.TypeFor[BudgetExperts]()),

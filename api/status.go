@@ -16,6 +16,15 @@ type Status struct {
 	Energy     StatusEnergy      `json:"energy"`
 	Placements []StatusPlacement `json:"placements"`
 	Budget     StatusBudget      `json:"budget"`
+	Backup     *StatusBackup     `json:"backup,omitempty"` // nil: no backups in object storage
+}
+
+// StatusBackup says how far backups in object storage have come.
+type StatusBackup struct {
+	To         string     `json:"to"`
+	Last       *time.Time `json:"last,omitempty"` // nil: none since the start
+	LagSeconds float64    `json:"lag_seconds"`
+	Error      string     `json:"error,omitempty"`
 }
 
 // StatusBudget says how much percached takes of the machine, and from what that follows.

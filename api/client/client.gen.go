@@ -2771,6 +2771,9 @@ type Stage struct {
 
 // Status The status of percached.
 type Status struct {
+	// Backup How far backups in object storage have come. Left out without `backup-to`.
+	Backup *StatusBackup `json:"backup,omitempty"`
+
 	// Budget How much percached takes of this machine, and from what that follows.
 	Budget StatusBudget `json:"budget"`
 
@@ -2796,6 +2799,21 @@ type Status struct {
 
 	// Waiting Pending work.
 	Waiting StatusWaiting `json:"waiting"`
+}
+
+// StatusBackup How far backups in object storage have come. Left out without `backup-to`.
+type StatusBackup struct {
+	// Error Why the last attempt failed, as a sentence. Left out if it did not fail.
+	Error *string `json:"error,omitempty"`
+
+	// LagSeconds Seconds since `last`, or since the start of the daemon.
+	LagSeconds float64 `json:"lag_seconds"`
+
+	// Last The last backup has everything that was acknowledged before this time. Left out if there is none since the start of the daemon.
+	Last *time.Time `json:"last,omitempty"`
+
+	// To Address of the backups.
+	To string `json:"to"`
 }
 
 // StatusBudget How much percached takes of this machine, and from what that follows.

@@ -21,10 +21,12 @@ import (
 	"github.com/percached/percached/internal/daemon"
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/internal/node"
+	"github.com/percached/percached/internal/remotebackup"
 )
 
 func restoreCommand() *cobra.Command {
 	var force, asJSON bool
+	var remote remoteRestore
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Replace all spaces with a backup", Args: cobra.ExactArgs(1),
 		Long: `Replaces all spaces with a backup that percached backup wrote to FILE ("-" for standard
@@ -36,14 +38,27 @@ A running daemon finishes the requests in progress, refuses others meanwhile, an
 serves the restored data. To restore a data folder that is damaged, stop the daemon
 first.
 
+Instead of FILE you can name a place in object storage, where a daemon with backup-to
+makes backups: s3://BUCKET/PREFIX?endpoint=https://HOST. percached restores the newest
+backup, or the newest that is not after --at. Stop the daemon first.
+
 Tokens and an existing percached.conf stay. percached rebuilds tensors and the index.
 Documents that you deleted after the backup reappear; delete them again.`,
 		Example: `  percached restore backup.tar.gz
-  percached restore backup.tar.gz --data /srv/percached --force`,
+  percached restore backup.tar.gz --data /srv/percached --force
+  percached restore s3://backups/home --list
+  percached restore s3://backups/home --at "2026-11-25 18:00" --data /srv/percached`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			conf, _, err := loadConfig(cmd)
 			if err != nil {
 				return err
+			}
+			if remotebackup.IsPlace(args[0]) {
+				remote.force, remote.json = force, asJSON
+				return remote.run(cmd, conf.Now(), args[0])
+			}
+			if remote.at != "" || remote.list {
+				return cmdline.Misusef("--at and --list need a place in object storage, such as s3://BUCKET/PREFIX")
 			}
 			from, err := openBackup(args[0], cmd.InOrStdin())
 			if err != nil {
@@ -54,18 +69,24 @@ Documents that you deleted after the backup reappear; delete them again.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
-			}
-			p := &cmdline.Printer{W: cmd.OutOrStdout()}
-			p.Line("Restored the backup of %s: %s.", out.Made.Local().Format("2006-01-02 15:04"), node.Contents{Spaces: out.Spaces, Documents: out.Documents, Uploads: out.Uploads})
-			return p.Err
+			return printRestored(cmd, out, asJSON)
 		},
 	}
-	linkFlags(cmd)
+	linkFlags(cmd, "backup-key-file")
+	cmd.Flags().StringVar(&remote.at, "at", "", `Moment to restore from object storage, such as "2026-11-25 18:00" or 2026-11-25T17:00:00Z (default: the newest)`)
+	cmd.Flags().BoolVar(&remote.list, "list", false, "List the moments that can be restored from object storage, and restore nothing")
 	cmd.Flags().BoolVar(&force, "force", false, "Replace existing spaces and waiting uploads")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "Print the JSON of the HTTP interface")
 	return cmd
+}
+
+func printRestored(cmd *cobra.Command, out api.Restored, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(out)
+	}
+	p := &cmdline.Printer{W: cmd.OutOrStdout()}
+	p.Line("Restored the backup of %s: %s.", out.Made.Local().Format("2006-01-02 15:04"), node.Contents{Spaces: out.Spaces, Documents: out.Documents, Uploads: out.Uploads})
+	return p.Err
 }
 
 // openBackup opens a file, or standard input.

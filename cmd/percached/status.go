@@ -109,6 +109,23 @@ func printStatus(p *cmdline.Printer, s *client.Status) {
 	printEnergy(p, s)
 	printPlacements(p, s)
 	p.Line("waiting    %d questions, %d uploads", s.Waiting.Questions, s.Waiting.Uploads)
+	printRemoteBackup(p, s.Backup)
+}
+
+// printRemoteBackup says how far backups in object storage have come, if there are any.
+func printRemoteBackup(p *cmdline.Printer, b *client.StatusBackup) {
+	if b == nil {
+		return
+	}
+	text := "none since the start"
+	if b.Last != nil {
+		text = "everything up to " + b.Last.Local().Format(time.DateTime)
+	}
+	text += fmt.Sprintf(" (lag %.0f s) in %s", b.LagSeconds, b.To)
+	if e := deref(b.Error); e != "" {
+		text += "; the last attempt failed: " + e
+	}
+	p.Line("backup     %s", text)
 }
 
 // printEnergy prints what is known of energy, and says what is not.

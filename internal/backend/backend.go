@@ -32,6 +32,9 @@ type Backend struct {
 	// Restorer replaces all data with a backup; nil without a daemon.
 	Restorer func(context.Context, api.Restore) (api.Restored, error)
 
+	// Remote makes backups in object storage; nil: none.
+	Remote *node.RemoteBackups
+
 	// spacesMu is held while a space is created, changed or deleted.
 	spacesMu sync.Mutex
 	writes   writes

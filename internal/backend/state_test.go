@@ -144,7 +144,7 @@ func TestConversionsShowAll(t *testing.T) {
 	shows(t, wireAccount)
 	shows(t, WireDrained)
 	shows(t, func(st scheduler.Status) any { return wireIdle(st, nil) }, parkedFields()...)
-	shows(t, func(m telemetry.State) api.Status { return wireStatus(time.Time{}, api.StatusQuestions{}, m) }, "Listeners", "Disk.Limit", "Hot.Bytes", "Hot.Limit")
+	shows(t, func(m telemetry.State) api.Status { return wireStatus(time.Time{}, api.StatusQuestions{}, m) }, "Listeners", "Disk.Limit", "Hot.Bytes", "Hot.Limit", "BackupLag", "BackupFailures")
 	shows(t, func(q api.StatusQuestions) api.Status { return wireStatus(time.Time{}, q, telemetry.State{}) })
 	shows(t, wireUpload, "Key", "Report.Notes", "Dropped")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/calibrate"
 	"github.com/percached/percached/internal/idle"
+	"github.com/percached/percached/internal/node"
 	"github.com/percached/percached/internal/telemetry"
 	"github.com/percached/percached/models"
 )
@@ -45,8 +46,19 @@ func (b *Backend) status(context.Context, api.Nothing) (api.Status, error) {
 	if out.Energy, err = b.energy(out.Idle.SavedSeconds); err != nil {
 		return api.Status{}, err
 	}
+	if b.Remote != nil {
+		out.Backup = wireBackup(b.Remote.Status(), b.Now())
+	}
 	out.Placements, err = b.listPlacements()
 	return out, err
+}
+
+func wireBackup(s node.RemoteStatus, now time.Time) *api.StatusBackup {
+	out := &api.StatusBackup{To: s.To, LagSeconds: s.Lag(now).Seconds(), Error: s.Error}
+	if !s.Last.IsZero() {
+		out.Last = &s.Last
+	}
+	return out
 }
 
 // energy returns what is known of energy. Saved is the waiting time that idle work saved.
@@ -94,6 +106,10 @@ func (b *Backend) State() (telemetry.State, error) {
 		Hot:    telemetry.Room{Bytes: tree.HotBytes, Limit: tree.HotLimit},
 		Slices: tree.Nodes, Queue: map[string]int{}, Ledger: map[string]telemetry.Account{},
 		Questions: b.Asker.Waiting(), Uploads: b.Inbox.Waiting(), Listeners: b.Events.Subscribers(),
+	}
+	if b.Remote != nil {
+		s := b.Remote.Status()
+		m.BackupLag, m.BackupFailures = s.Lag(b.Now()), s.Failures
 	}
 	m.Bank.Bytes, m.Bank.Limit = b.Bank.Usage()
 	spaces, err := b.Knowledge.Spaces()

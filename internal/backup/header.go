@@ -11,11 +11,13 @@ import (
 	"github.com/percached/percached/internal/base/fault"
 )
 
-// format is the version of the archive, and spaceFormat that of an archive of one space. So a
-// program that knows only whole archives does not take one for the other.
+// format is the version of the archive, spaceFormat that of an archive of one space, and
+// incrementFormat that of an increment. So a program that knows only whole archives does not take
+// one for the other.
 const (
-	format      = 1
-	spaceFormat = 2
+	format          = 1
+	spaceFormat     = 2
+	incrementFormat = 3
 )
 
 // The names of an archive's entries.
@@ -35,7 +37,32 @@ type Header struct {
 	Spaces    int       `json:"spaces"`
 	Documents int       `json:"documents"`
 	Uploads   int       `json:"uploads"` // uploads that are not processed yet
+	// Increment: the archive holds what changed since the one before it, and is useless without.
+	Increment bool `json:"increment,omitempty"`
 }
+
+// check refuses an archive that cannot be read for a target.
+func (h Header) check(to Target) error {
+	switch {
+	case h.Format > incrementFormat:
+		return newerFormat(h.Format)
+	case h.Format < format:
+		return errors.New("its header contains no version")
+	case (h.Format == spaceFormat) != (h.Space != ""), (h.Format == incrementFormat) != h.Increment:
+		return errors.New("its version does not match its content")
+	case h.Increment && to.Change == nil:
+		return fault.New(fault.Invalid, "backup.Read", "this is one increment of a backup in object storage, useless alone; restore from there: percached restore s3://BUCKET/PREFIX")
+	case !h.Increment && to.Change != nil:
+		return errors.New("it is a whole backup where an increment belongs")
+	}
+	return nil
+}
+
+// The first byte of a value in an increment.
+const (
+	changeSet     = 1
+	changeDeleted = 0
+)
 
 // end is the last entry of an archive.
 type end struct {

@@ -30,6 +30,9 @@ type Target struct {
 	File func(name string, size int64, from io.Reader) error
 	// Record is called for each database record, in ascending order of keys. It may keep both slices.
 	Record func(key, value []byte) error
+	// Change is called for each changed record of an increment instead. Read accepts an increment only
+	// if there is Change, and then nothing else.
+	Change func(key, value []byte, deleted bool) error
 }
 
 // Read reads an archive to its end. What it hands out is trusted only when it
@@ -165,16 +168,7 @@ func (r *reader) begin(archive *tar.Reader) error {
 	if err := decode(h, archive, &r.header); err != nil {
 		return err
 	}
-	if r.header.Format > spaceFormat {
-		return newerFormat(r.header.Format)
-	}
-	if r.header.Format < 1 {
-		return errors.New("its header contains no version")
-	}
-	if (r.header.Format == spaceFormat) != (r.header.Space != "") {
-		return errors.New("its version does not match its content")
-	}
-	return nil
+	return r.header.check(r.to)
 }
 
 // decode reads a JSON entry.
@@ -243,12 +237,28 @@ func (r *reader) records(h *tar.Header, from io.Reader) error {
 		}
 		r.last = append(r.last[:0], key...)
 		r.seen.Records++
-		if r.to.Record != nil {
-			if err := r.to.Record(key, value); err != nil {
-				return &targetError{err}
-			}
+		if err := r.record(key, value); err != nil {
+			return err
 		}
 	}
+}
+
+// record passes a record to the target.
+func (r *reader) record(key, value []byte) error {
+	var err error
+	switch {
+	case r.header.Increment:
+		if len(value) == 0 || value[0] != changeSet && (value[0] != changeDeleted || len(value) > 1) {
+			return errors.New("a change of it is neither a value nor a deletion")
+		}
+		err = r.to.Change(key, value[1:], value[0] == changeDeleted)
+	case r.to.Record != nil:
+		err = r.to.Record(key, value)
+	}
+	if err != nil {
+		return &targetError{err}
+	}
+	return nil
 }
 
 // unexpectedEOF turns io.EOF within a record into io.ErrUnexpectedEOF.

@@ -84,8 +84,11 @@ func openSealed(in *bufio.Reader, to Target) (*sealed, error) {
 	if err := json.Unmarshal(head, &h); err != nil {
 		return nil, damagedError(op, errors.New("its header is not valid JSON"))
 	}
-	if h.Header.Format > spaceFormat {
-		return nil, newerFormat(h.Header.Format)
+	if err := h.Header.check(to); err != nil {
+		if fault.KindOf(err) == fault.Internal {
+			err = damagedError(op, err)
+		}
+		return nil, err
 	}
 	s.Header = h.Header
 	if to.Key == nil {
@@ -151,5 +154,5 @@ func (s *summed) Read(p []byte) (int, error) {
 }
 
 func newerFormat(found int) error {
-	return fault.New(fault.Unsupported, "backup.Read", "the backup has format %d and this percached reads format %d; use a newer percached", found, spaceFormat)
+	return fault.New(fault.Unsupported, "backup.Read", "the backup has format %d and this percached reads format %d; use a newer percached", found, incrementFormat)
 }

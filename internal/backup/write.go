@@ -29,8 +29,13 @@ type Writer struct {
 
 // NewWriter starts an archive, which a seal with a key encrypts.
 func NewWriter(w io.Writer, seal Seal, h Header) (*Writer, error) {
-	if h.Format = format; h.Space != "" {
+	switch {
+	case h.Space != "":
 		h.Format = spaceFormat
+	case h.Increment:
+		h.Format = incrementFormat
+	default:
+		h.Format = format
 	}
 	var finish func() error
 	if seal.Key != nil {
@@ -81,6 +86,14 @@ func (a *Writer) Record(key, value []byte) error {
 		return nil
 	}
 	return a.flush()
+}
+
+// Change adds a changed record to an increment. The caller adds keys in ascending order.
+func (a *Writer) Change(key, value []byte, deleted bool) error {
+	if deleted {
+		return a.Record(key, []byte{changeDeleted})
+	}
+	return a.Record(key, append([]byte{changeSet}, value...))
 }
 
 func (a *Writer) flush() error {

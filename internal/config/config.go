@@ -55,6 +55,15 @@ type Config struct {
 	RestartPeriod time.Duration // to which Restarts belongs
 	Idle          Idle
 	Serving       Serving
+	Backup        Backup
+}
+
+// Backup is where the daemon stores backups by itself, and how often.
+type Backup struct {
+	To      string // address in object storage; empty: nowhere
+	KeyFile string // with the credentials; empty: they are in the environment
+	Every   time.Duration
+	Keep    time.Duration // 0: for ever
 }
 
 // The engines.
@@ -143,6 +152,7 @@ func Default() Config {
 			Stride: 5, Cutoff: -1, Adaptive: true, Conversion: true, Quiet: 2 * time.Minute, Floor: 0.3,
 			PayHorizon: 14 * 24 * time.Hour, PayTrial: 2 * time.Minute, PayWorth: 10,
 		},
+		Backup: Backup{Every: 5 * time.Minute, Keep: 30 * 24 * time.Hour},
 		Serving: Serving{
 			Listen: "127.0.0.1:7337", Documents: 1_000_000, Upload: 4 << 30, Connections: 512, Header: 32 << 10, HeaderTimeout: 10 * time.Second,
 			IdleTimeout: 2 * time.Minute, SendTimeout: 15 * time.Second, Grace: 5 * time.Second, Level: slog.LevelInfo, Format: "text",
@@ -193,6 +203,8 @@ func (c Config) Validate() error {
 	bad(!IsKVType(c.KV), "kv", "%q is neither f16, q8_0 nor q4_0", c.KV)
 	var p percached.Placement
 	bad(c.Placement != "" && p.UnmarshalText([]byte(c.Placement)) != nil, "placement", "%q is neither sequential nor parallel", c.Placement)
+	bad(c.Backup.Every < time.Second, "backup-every", "%v is less than 1s", c.Backup.Every)
+	bad(c.Backup.Keep != 0 && c.Backup.Keep < time.Hour, "backup-keep", "%v is less than 1h; 0s keeps backups for ever", c.Backup.Keep)
 	s := &c.Serving
 	_, port, err := net.SplitHostPort(s.Listen)
 	if err == nil {

@@ -68,6 +68,21 @@ func Groups() []Group {
 			{Name: "tensor-limit", Live: true, Flag: true, About: "Maximum disk space for attention tensors; auto: a quarter of the disk space that is free or already used for them, at most 16GiB", Of: func(c *Config) Value { return orAuto(&c.TensorLimit, size(&c.TensorLimit)) }},
 			{Name: "bank-limit", Live: true, About: "Maximum disk space for stored answers", Of: func(c *Config) Value { return size(&c.BankLimit) }},
 		}},
+		{"Backup to object storage", []Key{
+			{
+				Name: "backup-to", About: "Address of backups in S3-compatible object storage: s3://BUCKET/PREFIX?endpoint=https://HOST; empty: the daemon makes no backups by itself",
+				Of: func(c *Config) Value { return text(&c.Backup.To) },
+			},
+			{
+				Name: "backup-key-file", About: "File with the credentials for backup-to: the access key in the first line, the secret key in the second (default: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)",
+				Of: func(c *Config) Value { return text(&c.Backup.KeyFile) },
+			},
+			{Name: "backup-every", About: "Time between two backups", Of: func(c *Config) Value { return duration(&c.Backup.Every) }},
+			{
+				Name: "backup-keep", About: "Time for which backups are kept, and after which what you deleted has left them; 0s: for ever",
+				Of: func(c *Config) Value { return duration(&c.Backup.Keep) },
+			},
+		}},
 		{"Documents and answers", []Key{
 			{Name: "chunk-words", Flag: true, About: "Approximate chunk size in words", Of: func(c *Config) Value { return integer(&c.ChunkWords) }},
 			{

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -227,6 +228,11 @@ func (d *daemon) open(ctx context.Context, stderr io.Writer) (*inbox.Inbox, erro
 	in, err := node.OpenInbox(s, limits, d.log, rec.Inbox())
 	if err != nil {
 		return nil, err
+	}
+	if d.daemon {
+		if d.backend.Remote, err = node.OpenRemoteBackups(s, in, d.config, os.Getenv); err != nil {
+			return nil, err
+		}
 	}
 	d.backend.SetNode(s, in, rec)
 	d.conf.OnChange(func(from, to config.Config) error {

@@ -94,6 +94,12 @@ func (d *daemon) run(ctx context.Context, stderr io.Writer) error {
 			d.node.FlushOnTick(parts, counted.C)
 			return nil
 		})
+		if remote := d.backend.Remote; remote != nil {
+			g.Go(func() error {
+				remote.Run(parts, time.After)
+				return nil
+			})
+		}
 		d.stage.set(StageReady, 1)
 		return nil
 	})

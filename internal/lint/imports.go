@@ -24,7 +24,7 @@ func layers() []layer {
 	shell := slices.Clip(append(stores, "internal/base/cmdline", "internal/base/home", "internal/base/machine", "internal/base/prompt", "internal/base/version", "internal/audit", "internal/budget", "internal/config", "internal/token"))
 	engine := slices.Clip(append(nouns, "llm"))
 	siblings := []string{"qabank/...", "knowledgebank/...", "retrieval/...", "qkvtree/...", "predictor/...", "scheduler/..."}
-	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/..."}
+	cases := []string{"internal/answer/...", "internal/backup", "internal/calibrate", "internal/conversation", "internal/idle/...", "internal/inbox", "internal/ingest/...", "internal/memory/...", "internal/remotebackup"}
 	node := slices.Clip(slices.Concat(shell, siblings, cases, []string{"internal/pull", "internal/supervise", "llm/...", "models"}))
 	backend := slices.Concat(node, []string{"api", "internal/node", "internal/telemetry"})
 	daemon := slices.Clip(append(backend, "internal/backend", "internal/issuer/...", "internal/quota", "internal/trace", "internal/link", "internal/base/kv/kvtest"))
@@ -48,6 +48,7 @@ func layers() []layer {
 		{"internal/backup", nouns},
 		{"internal/budget", nil},
 		{"internal/pull", nouns},
+		{"internal/remotebackup/...", nouns},
 		{"internal/token", nouns},
 		{"internal/issuer/...", append(nouns, "internal/issuer/issuertest", "internal/token")},
 		{"internal/quota", append(nouns, "internal/token")},
@@ -102,7 +103,7 @@ func layers() []layer {
 
 // inTests lists what tests of every layer may import in addition.
 func inTests() []string {
-	return []string{".", "internal/node/nodetest", "internal/base/fault", "internal/base/kv", "internal/base/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
+	return []string{".", "internal/node/nodetest", "internal/remotebackup/s3test", "internal/base/fault", "internal/base/kv", "internal/base/sealed", "llm", "llm/llmtest", "llm/gguf", "llm/jinja", "llm/static", "models"}
 }
 
 // imports: packages import each other only as planned, and the root package imports the
@@ -161,6 +162,7 @@ func doors() map[string]string {
 		"go.opentelemetry.io/":             "internal/trace",
 		"github.com/coreos/":               "internal/issuer",
 		"github.com/go-jose/":              "internal/issuer",
+		"github.com/minio/":                "internal/remotebackup/...",
 
 		"github.com/parquet-go/": "eval/enronqa",
 		"gonum.org/":             "eval/figure",

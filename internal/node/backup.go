@@ -70,63 +70,108 @@ func CheckReplace(data string, there Contents, b backup.Header, force bool) erro
 
 // Backup writes a consistent snapshot of the stored data.
 func (n *Node) Backup(ctx context.Context, in *inbox.Inbox, to io.Writer) error {
+	m, err := n.takeMoment(ctx, in, n.Meta.Snapshot)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	return n.writeMoment(m, to, nil, func(w *backup.Writer) error { return m.writeAll(ctx, w) })
+}
+
+// moment is the stored data at one time, for a backup.
+type moment struct {
+	header  backup.Header
+	seal    backup.Seal
+	meta    *kv.Snapshot
+	uploads []inbox.Kept
+}
+
+// takeMoment takes a consistent snapshot of the stored data. The caller closes it.
+func (n *Node) takeMoment(ctx context.Context, in *inbox.Inbox, take func() (*kv.Snapshot, error)) (m *moment, err error) {
 	_ = n.flush(ctx) // counts in memory; a backup without them is valid, too
 	holds, err := CountContents(n.Knowledge)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var meta *kv.Snapshot
+	m = &moment{}
+	defer func() {
+		if err != nil {
+			m.close()
+			m = nil
+		}
+	}()
 	var made time.Time
-	uploads, err := in.Snapshot(func() (err error) {
+	if m.uploads, err = in.Snapshot(func() (err error) {
 		made = n.Now()
-		meta, err = n.Meta.Snapshot()
+		m.meta, err = take()
 		return err
-	})
-	if err != nil {
-		return err
+	}); err != nil {
+		return m, err
 	}
-	defer meta.Close()
-	defer inbox.CloseAll(uploads)
-	for _, f := range uploads {
+	for _, f := range m.uploads {
 		if path.Ext(f.Name) == ".upload" {
 			holds.Uploads++
 		}
 	}
-	seal, err := n.seal()
-	if err != nil {
-		return err
-	}
-	w, err := backup.NewWriter(to, seal, backup.Header{
+	m.header = backup.Header{
 		Schema: home.Version, Percached: version.String(), Made: made.UTC(), Spaces: holds.Spaces, Documents: holds.Documents, Uploads: holds.Uploads,
-	})
+	}
+	m.seal, err = n.seal()
+	return m, err
+}
+
+func (m *moment) close() {
+	if m.meta != nil {
+		m.meta.Close()
+	}
+	inbox.CloseAll(m.uploads)
+}
+
+// writeMoment writes an archive: files, uploads that are not left out, and what records adds.
+func (n *Node) writeMoment(m *moment, to io.Writer, leaveOut map[string]bool, records func(*backup.Writer) error) error {
+	w, err := backup.NewWriter(to, m.seal, m.header)
 	if err != nil {
 		return err
 	}
-	if err := n.backupFiles(w); err != nil {
+	if err := n.eachFile(addTo(w)); err != nil {
 		return err
 	}
-	for _, f := range uploads {
+	for _, f := range m.uploads {
+		if leaveOut[f.Name] {
+			continue
+		}
 		if err := w.File("inbox/"+f.Name, f.Size, f); err != nil {
 			return err
 		}
 	}
-	if err := meta.Each(func(key, value []byte) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return w.Record(key, value)
-	}); err != nil {
+	if err := records(w); err != nil {
 		return err
 	}
 	return w.Close()
 }
 
-// backupFiles adds percached.conf and the prompts. It skips a percached.conf that is a link,
+func (m *moment) writeAll(ctx context.Context, w *backup.Writer) error {
+	return m.meta.Each(func(key, value []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return w.Record(key, value)
+	})
+}
+
+// addTo adds files to an archive.
+func addTo(w *backup.Writer) func(name string, content []byte) error {
+	return func(name string, content []byte) error {
+		return w.File(name, int64(len(content)), bytes.NewReader(content))
+	}
+}
+
+// eachFile passes on percached.conf and the prompts. It skips a percached.conf that is a link,
 // because other folders may share it.
-func (n *Node) backupFiles(w *backup.Writer) error {
+func (n *Node) eachFile(fn func(name string, content []byte) error) error {
 	conf := n.Home.Path("percached.conf")
 	if info, err := os.Lstat(conf); err == nil && info.Mode().IsRegular() {
-		if err := backupFile(w, conf, "percached.conf"); err != nil {
+		if err := readFile(conf, "percached.conf", fn); err != nil {
 			return err
 		}
 	}
@@ -141,26 +186,26 @@ func (n *Node) backupFiles(w *backup.Writer) error {
 		}
 	}
 	for _, folder := range folders {
-		if err := n.backupPrompts(w, folder); err != nil {
+		if err := n.eachPrompt(folder, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// backupPrompts adds the prompts in a folder.
-func (n *Node) backupPrompts(w *backup.Writer, folder string) error {
+// eachPrompt passes on the prompts in a folder.
+func (n *Node) eachPrompt(folder string, fn func(name string, content []byte) error) error {
 	for _, one := range PromptFields(&Prompts{}) {
 		name := path.Join(folder, one.Name+".txt")
-		if err := backupFile(w, n.Home.Path(filepath.FromSlash(name)), name); err != nil {
+		if err := readFile(n.Home.Path(filepath.FromSlash(name)), name, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// backupFile adds a file if it exists.
-func backupFile(w *backup.Writer, at, name string) error {
+// readFile passes on a file if it exists.
+func readFile(at, name string, fn func(name string, content []byte) error) error {
 	b, err := os.ReadFile(at)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
@@ -168,7 +213,7 @@ func backupFile(w *backup.Writer, at, name string) error {
 	if err != nil {
 		return fault.New(fault.Unavailable, "percached: backup", "%w", err)
 	}
-	return w.File(name, int64(len(b)), bytes.NewReader(b))
+	return fn(name, b)
 }
 
 // ContentsIn counts what a data folder holds that nobody uses.

@@ -10,6 +10,7 @@ import (
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/idle"
 	"github.com/percached/percached/internal/ingest"
+	"github.com/percached/percached/internal/remotebackup"
 	"github.com/percached/percached/llm/openai"
 	"github.com/percached/percached/models"
 	"github.com/percached/percached/qabank"
@@ -35,6 +36,11 @@ func CheckConfig(c config.Config) error {
 		}
 		if err := openai.CheckURL(address, c.PlainEngine); err != nil {
 			errs = append(errs, &config.KeyError{Key: key, Err: err})
+		}
+	}
+	if c.Backup.To != "" {
+		if _, err := remotebackup.Parse(c.Backup.To); err != nil {
+			errs = append(errs, &config.KeyError{Key: "backup-to", Err: err})
 		}
 	}
 	return errors.Join(errs...)

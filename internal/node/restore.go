@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/durable"
+	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/base/kv"
@@ -32,6 +34,13 @@ type Restored struct {
 // Restore restores a backup in a data folder that is not in use, and creates a
 // missing one.
 func Restore(ctx context.Context, c config.Config, from io.Reader, force bool, log *slog.Logger, stderr io.Writer) (out Restored, err error) {
+	return restore(ctx, c, force, log, stderr, func(h *home.Home, allow func(backup.Header) error) (Restored, error) {
+		return StageRestore(ctx, h, log, from, allow)
+	})
+}
+
+// restore restores what stage unpacks.
+func restore(ctx context.Context, c config.Config, force bool, log *slog.Logger, stderr io.Writer, stage func(h *home.Home, allow func(backup.Header) error) (Restored, error)) (out Restored, err error) {
 	made := !home.Exists(c.Data)
 	h, err := home.Open(c.Data, c.KeySource())
 	if err != nil {
@@ -46,7 +55,7 @@ func Restore(ctx context.Context, c config.Config, from io.Reader, force bool, l
 			err = shut
 		}
 	}()
-	out, err = StageRestore(ctx, h, log, from, func(b backup.Header) error {
+	out, err = stage(h, func(b backup.Header) error {
 		if force {
 			return nil
 		}
@@ -88,12 +97,30 @@ type stagedRestore struct {
 	log  *slog.Logger
 	bulk *kv.Bulk
 	out  Restored
+
+	keyFile []byte // of the last archive, and its key, which takes a while to open
+	key     *encryption.Key
+}
+
+// keyOf opens the key file of an archive.
+func (s *stagedRestore) keyOf(file []byte) (*encryption.Key, error) {
+	if s.key != nil && bytes.Equal(file, s.keyFile) {
+		return s.key, nil
+	}
+	key, err := s.home.KeyOf(file)
+	s.key, s.keyFile = key, file
+	return key, err
 }
 
 // StageRestore reads a whole backup and unpacks it beside the current data, so that
 // home.CommitRestore can replace them. allow may refuse a backup by its header. After an
 // error the unpacked files are removed.
 func StageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.Reader, allow func(backup.Header) error) (out Restored, err error) {
+	return stageArchives(ctx, h, log, allow, 1, func(int) (io.ReadCloser, error) { return io.NopCloser(from), nil })
+}
+
+// stageArchives is StageRestore for a whole backup and the increments after it.
+func stageArchives(ctx context.Context, h *home.Home, log *slog.Logger, allow func(backup.Header) error, count int, open func(i int) (io.ReadCloser, error)) (out Restored, err error) {
 	if err := h.DropRestore(); err != nil {
 		return out, err
 	}
@@ -110,11 +137,11 @@ func StageRestore(ctx context.Context, h *home.Home, log *slog.Logger, from io.R
 			return out, stageError(err)
 		}
 	}
-	err = s.read(ctx, from, allow)
+	err = s.readAll(ctx, allow, count, open)
 	return s.out, err
 }
 
-func (s *stagedRestore) read(ctx context.Context, from io.Reader, allow func(backup.Header) error) (err error) {
+func (s *stagedRestore) readAll(ctx context.Context, allow func(backup.Header) error, count int, open func(i int) (io.ReadCloser, error)) (err error) {
 	o := MetaOptions(s.home, s.log)
 	o.Sync = false // CommitRestore syncs it
 	db, err := kv.Open(s.home.Staged("meta"), o)
@@ -126,9 +153,35 @@ func (s *stagedRestore) read(ctx context.Context, from io.Reader, allow func(bac
 			err = shut
 		}
 	}()
+	for i := range count {
+		if err := s.readArchive(ctx, db, allow, i, open); err != nil {
+			return err
+		}
+	}
+	if count > 1 {
+		if err := s.completeUploads(); err != nil {
+			return err
+		}
+	}
+	bank, err := knowledgebank.Open(db, knowledgebank.Default())
+	if err != nil {
+		return err
+	}
+	holds, err := CountContents(bank)
+	s.out.Spaces, s.out.Documents = holds.Spaces, holds.Documents
+	return err
+}
+
+// readArchive unpacks archive i: 0 is the whole backup, the others are increments.
+func (s *stagedRestore) readArchive(ctx context.Context, db *kv.DB, allow func(backup.Header) error, i int, open func(i int) (io.ReadCloser, error)) error {
+	from, err := open(i)
+	if err != nil {
+		return err
+	}
+	defer from.Close() //nolint:errcheck // it was only read
 	s.bulk = db.Bulk()
 	defer s.bulk.Cancel()
-	b, err := backup.Read(from, backup.Target{
+	to := backup.Target{
 		Header: func(b backup.Header) error {
 			if b.Schema > home.Version {
 				return fault.New(fault.Unsupported, "percached: restore", "a newer percached made this backup (folder version %d; this percached supports %d); upgrade percached", b.Schema, home.Version)
@@ -138,7 +191,7 @@ func (s *stagedRestore) read(ctx context.Context, from io.Reader, allow func(bac
 			}
 			return allow(b)
 		},
-		Key:  s.home.KeyOf,
+		Key:  s.keyOf,
 		File: s.file,
 		Record: func(key, value []byte) error {
 			if err := ctx.Err(); err != nil {
@@ -146,20 +199,25 @@ func (s *stagedRestore) read(ctx context.Context, from io.Reader, allow func(bac
 			}
 			return s.bulk.Set(key, value)
 		},
-	})
-	if err == nil {
-		err = s.bulk.Flush()
 	}
+	if i > 0 {
+		if err := s.dropReplaced(); err != nil {
+			return err
+		}
+		to.Change = func(key, value []byte, deleted bool) error {
+			if deleted {
+				return s.bulk.Delete(key)
+			}
+			return to.Record(key, value)
+		}
+	}
+	s.out.Uploads = 0
+	b, err := backup.Read(from, to)
+	s.out.Made = b.Made
 	if err != nil {
 		return err
 	}
-	bank, err := knowledgebank.Open(db, knowledgebank.Default())
-	if err != nil {
-		return err
-	}
-	holds, err := CountContents(bank)
-	s.out.Made, s.out.Spaces, s.out.Documents = b.Made, holds.Spaces, holds.Documents
-	return err
+	return s.bulk.Flush()
 }
 
 // file unpacks one file. backup.Read has checked its name.

@@ -47,7 +47,7 @@ func (n *Node) ExportSpace(ctx context.Context, in *inbox.Inbox, space string, t
 		return err
 	}
 	if promptName.MatchString(space) && !IsPromptFile(space) {
-		if err := n.backupPrompts(w, path.Join("prompts", space)); err != nil {
+		if err := n.eachPrompt(path.Join("prompts", space), addTo(w)); err != nil {
 			return err
 		}
 	}

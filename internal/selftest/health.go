@@ -127,6 +127,9 @@ func (h *Health) Conclude() {
 			fail("type %s of keys and values failed the test and is disabled: %s", t.Type, t.Reason)
 		}
 	}
+	if h.Folder.Backup != "" {
+		fail("backups to object storage: %s", h.Folder.Backup)
+	}
 	if h.Folder.Fault != "" {
 		fail("data folder: %s", h.Folder.Fault)
 	}
@@ -149,6 +152,7 @@ type folderState struct {
 	Daemon  string `json:"daemon,omitempty"`  // address of its daemon
 	Version string `json:"version,omitempty"` // version of its daemon
 	Fault   string `json:"fault,omitempty"`
+	Backup  string `json:"backup_fault,omitempty"` // why the daemon's last backup to object storage failed
 }
 
 // CheckFolder checks whether a data folder can be used, and whether its daemon responds. It
@@ -181,6 +185,9 @@ func CheckFolder(ctx context.Context, dir string) (f folderState) {
 		return f
 	}
 	f.Version = about.JSON200.Version
+	if now, err := l.GetStatusWithResponse(ctx); err == nil && now.JSON200.Backup != nil && now.JSON200.Backup.Error != nil {
+		f.Backup = *now.JSON200.Backup.Error
+	}
 	return f
 }
 

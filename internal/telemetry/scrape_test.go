@@ -93,6 +93,8 @@ func TestScrape(t *testing.T) {
 		`percached_uploads_waiting`:                       5,
 		`percached_engine_waiting_questions`:              11,
 		`percached_event_listeners`:                       12,
+		`percached_backup_lag_seconds`:                    90,
+		`percached_backup_failures_total`:                 2,
 	}
 	got := grown(before, after)
 	for name, v := range got { // what is zero and was not there is no news

@@ -29,6 +29,9 @@ type State struct {
 	Uploads   int // not processed yet
 	Questions int // waiting for the engine
 	Listeners int // open event streams
+
+	BackupLag      time.Duration // of backups in object storage; 0 without them
+	BackupFailures int           // attempts that failed since the start
 }
 
 // Room is the size of something and its limit, in bytes.
@@ -62,6 +65,7 @@ type watcher struct {
 	queue, parked, idle         *prometheus.Desc
 	spent, saved                *prometheus.Desc
 	uploads, waiting, listeners *prometheus.Desc
+	backupLag, backupFailures   *prometheus.Desc
 }
 
 func newWatcher() *watcher {
@@ -90,6 +94,9 @@ func newWatcher() *watcher {
 		uploads:   desc("percached_uploads_waiting", "Uploads that are not processed yet."),
 		waiting:   desc("percached_engine_waiting_questions", "Questions that wait for the engine."),
 		listeners: desc("percached_event_listeners", "Open event streams."),
+
+		backupLag:      desc("percached_backup_lag_seconds", "Age of the last backup in object storage; 0 without such backups."),
+		backupFailures: desc("percached_backup_failures_total", "Attempts to back up to object storage that failed."),
 	}
 }
 
@@ -97,7 +104,7 @@ func newWatcher() *watcher {
 func (w *watcher) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		w.up, w.bytes, w.limit, w.slices, w.entries, w.answered, w.stale, w.spaces, w.documents, w.chunks,
-		w.queue, w.parked, w.idle, w.spent, w.saved, w.uploads, w.waiting, w.listeners,
+		w.queue, w.parked, w.idle, w.spent, w.saved, w.uploads, w.waiting, w.listeners, w.backupLag, w.backupFailures,
 	} {
 		ch <- d
 	}
@@ -127,6 +134,8 @@ func (w *watcher) Collect(ch chan<- prometheus.Metric) {
 	g.count(w.uploads, s.Uploads)
 	g.count(w.waiting, s.Questions)
 	g.count(w.listeners, s.Listeners)
+	g.set(w.backupLag, s.BackupLag.Seconds())
+	g.to <- prometheus.MustNewConstMetric(w.backupFailures, prometheus.CounterValue, float64(s.BackupFailures))
 
 	queue, spent, saved := map[string]float64{}, map[string]float64{}, map[string]float64{}
 	for kind, n := range s.Queue {

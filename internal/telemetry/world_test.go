@@ -179,6 +179,6 @@ func standing() State {
 	return State{
 		Tensors: Room{100, 1000}, Bank: Room{10, 50}, Disk: Room{120, 1200}, Hot: Room{30, 40}, Slices: 9, Entries: 8, Answered: 7, Stale: 6,
 		Spaces: 2, Documents: 30, Chunks: 90, Queue: map[string]int{"answer": 4, "decode": 1}, Parked: 3, Idle: "waiting",
-		Ledger: map[string]Account{"populate": {Spent: 60, Saved: 6}}, Uploads: 5, Questions: 11, Listeners: 12,
+		Ledger: map[string]Account{"populate": {Spent: 60, Saved: 6}}, Uploads: 5, Questions: 11, Listeners: 12, BackupLag: 90 * time.Second, BackupFailures: 2,
 	}
 }

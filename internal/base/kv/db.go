@@ -40,6 +40,7 @@ type DB struct {
 	tracking  sync.Mutex
 	tracked   map[string]struct{} // keys written while Rewrite copies; otherwise nil
 	bigWrites sync.Mutex          // held while large values are committed
+	changes   changeLog           // keys written since the last TakeChanges
 	// Guarded by space:
 	closing      <-chan error // non-nil after Close gave up; receives when badger is closed
 	unclosedCopy *DB          // a copy that Rewrite could not close

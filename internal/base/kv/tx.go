@@ -198,6 +198,7 @@ func (tx *Tx) commit() error {
 		}
 		tx.db.tracking.Unlock()
 	}
+	tx.db.changes.add(tx.keys)
 	if tx.large > 0 {
 		tx.db.bigWrites.Lock() // the next transaction must see if this one left the value log stuck
 		defer tx.db.bigWrites.Unlock()
