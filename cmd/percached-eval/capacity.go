@@ -33,13 +33,13 @@ type capacity struct {
 }
 
 func capacityCommand() *cobra.Command {
-	o := &capacity{memory: 8 << 30, userMemory: 20 << 10, documents: 2 << 20, tensors: 3 << 30}
+	o := &capacity{memory: 8 << 30, userMemory: 424 << 10, documents: 2 << 20, tensors: 1850 << 20}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "capacity",
 		Short: "Plan the nodes for many users, and what a thousand questions cost",
 		Long: `Simulates one day of the questions of many users on nodes of a daemon each, with
-percached's reuse and without. A user's space is on one node: questions to it wait for each other.
+percached's reuse and without it. A user's space is on one node: questions to it wait for each other.
 Each question first takes a core (embedding, gate, retrieval), then, without a stored answer, the
 node's model, one question at a time in order of arrival. No question is refused.
 
@@ -72,15 +72,15 @@ Profiles say how often a user asks, and how many of the questions repeat or reph
 	f.Float64Var(&o.peak, "peak", 2, "Questions of the busiest moment over the mean of the waking hours, 1 to 2")
 	f.Uint64Var(&o.seed, "seed", 1, "Seed of the random numbers")
 	f.IntVar(&o.sample, "sample", 200_000, "Approximate number of questions to simulate: of more, only those of some nodes")
-	f.Float64Var(&o.repeat, "stored-repeats", 0.87, "Share (0-1) of repeated questions that stored answers serve")
+	f.Float64Var(&o.repeat, "stored-repeats", 0.73, "Share (0-1) of repeated questions that stored answers serve")
 	f.Float64Var(&o.paraphrase, "stored-paraphrases", 0.31, "Share (0-1) of rephrased questions that stored answers serve")
 	f.Float64Var(&o.other, "stored-others", 0, "Share (0-1) of other questions that stored answers serve")
-	f.Float64Var(&o.room, "room", 0.2, "Share (0-1) of a user's chunks whose tensors have room")
-	f.Float64Var(&o.idle, "idle", 0.7, "Idle work of a question, over the time of a cold answer")
-	f.DurationVar(&o.front, "front", 4*time.Millisecond, "Time of a core for embedding, gate and retrieval")
-	f.DurationVar(&o.cold, "cold", 1100*time.Millisecond, "Mean time of the model for an answer with nothing stored")
-	f.DurationVar(&o.warm, "warm", 260*time.Millisecond, "Mean time of the model for an answer with all chunks stored")
-	f.Float64Var(&o.spread, "spread", 1.5, "95th percentile of the model's time over its median, at least 1")
+	f.Float64Var(&o.room, "room", 0.05, "Share (0-1) of a user's chunks whose tensors have room")
+	f.Float64Var(&o.idle, "idle", 1.36, "Idle work of a question, over the time of a cold answer")
+	f.DurationVar(&o.front, "front", 8*time.Millisecond, "Time of a core for embedding, gate and retrieval")
+	f.DurationVar(&o.cold, "cold", 1500*time.Millisecond, "Mean time of the model for an answer with nothing stored")
+	f.DurationVar(&o.warm, "warm", 300*time.Millisecond, "Mean time of the model for an answer with all chunks stored")
+	f.Float64Var(&o.spread, "spread", 2.2, "95th percentile of the model's time over its median, at least 1")
 	f.IntVar(&o.cores, "cores", 2, "Cores of a node")
 	f.DurationVar(&o.wait, "wait", 2*time.Second, "Maximum wait of 99 in 100 questions, beside their own computing time")
 	f.Var(&o.memory, "memory", "Memory of a node for its users")

@@ -212,8 +212,18 @@ func TestCapacityNothingStored(t *testing.T) {
 
 func TestCapacityMisuse(t *testing.T) {
 	for _, args := range [][]string{
-		{"--users", "0"}, {"--nodes", "2000"}, {"--profile", "nobody"}, {"--peak", "3"}, {"--room", "2"}, {"--warm", "2h"},
-		{"--spread", "0.5"}, {"--stored-repeats", "NaN"}, {"--user-memory", "much"}, {"--cores", "0"}, {"--wait", "0s"}, {"--node-hour", "-1"},
+		{"--users", "0"},
+		{"--nodes", "2000"},
+		{"--profile", "nobody"},
+		{"--peak", "3"},
+		{"--room", "2"},
+		{"--warm", "2h"},
+		{"--spread", "0.5"},
+		{"--stored-repeats", "NaN"},
+		{"--user-memory", "much"},
+		{"--cores", "0"},
+		{"--wait", "0s"},
+		{"--node-hour", "-1"},
 	} {
 		var out bytes.Buffer
 		err := run(t.Context(), append([]string{"capacity"}, args...), strings.NewReader(""), &out, io.Discard)
