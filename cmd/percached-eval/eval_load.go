@@ -13,6 +13,7 @@ import (
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval/load"
+	"github.com/percached/percached/internal/answer"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/child"
@@ -24,6 +25,7 @@ type loading struct {
 	clients, documents, questions int
 	waiting                       int // maximum number of waiting questions
 	seconds                       float64
+	stored                        []int // questions that the bank answers
 }
 
 func evalLoadCommand() *cobra.Command {
@@ -32,10 +34,10 @@ func evalLoadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load",
 		Short: "Measure a daemon under load from many clients",
-		Long: `Starts a daemon with a new data folder, adds invented mails and asks questions about them
-once. Then many clients ask at the same time, in three rounds: the same words; other
-words, which need embedding, gate and retrieval; and, four times as long, questions that
-the model must compute, some of which the daemon refuses. Server and clients share this
+		Long: `Starts a daemon with a new data folder, adds invented mails and asks questions about them.
+Then many clients ask those whose answers are stored, in three rounds: the same words;
+other words, which need embedding, gate and retrieval; and, four times as long, with
+stored data unused, so that the model must compute, and the daemon refuses some. Server and clients share this
 machine. The memory is that of the daemon.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval load --clients 16`,
@@ -53,7 +55,7 @@ machine. The memory is that of the daemon.`,
 	f := cmd.Flags()
 	f.IntVar(&o.clients, "clients", 64, "Number of concurrent clients")
 	f.IntVar(&o.documents, "documents", 1000, "Number of mails, of one chunk each")
-	f.IntVar(&o.questions, "questions", 500, "Number of questions in the bank")
+	f.IntVar(&o.questions, "questions", 500, "Number of questions about the mails")
 	f.IntVar(&o.waiting, "waiting", 32, "Maximum number of questions waiting for the model")
 	f.Float64Var(&o.seconds, "seconds", 10, "Length of a round in seconds")
 	f.BoolVar(&asJSON, "json", false, "Print JSON")
@@ -119,7 +121,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 	if err := o.fill(ctx, c, stderr); err != nil {
 		return nil, err
 	}
-	r := &loadReport{Documents: o.documents, Questions: o.questions, Waiting: o.waiting}
+	r := &loadReport{Documents: o.documents, Questions: len(o.stored), Waiting: o.waiting}
 	for _, round := range []struct {
 		name     string
 		misses   bool
@@ -155,7 +157,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 // pick is the question of a client's n-th turn. Clients ask different questions at a time, so
 // that no two share a flight.
 func (o *loading) pick(client, n int) int {
-	return (client*o.questions/o.clients + n) % o.questions
+	return o.stored[(client*len(o.stored)/o.clients+n)%len(o.stored)]
 }
 
 // otherWords is the i-th question in words that were not asked before.
@@ -164,7 +166,8 @@ func otherWords(i int) string {
 	return "Please tell me, " + strings.ToLower(q[:1]) + q[1:]
 }
 
-// fill adds mails and asks each question once.
+// fill adds mails and asks each question twice. An answer that its documents do not support is not
+// stored: such questions are not asked again.
 func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stderr io.Writer) error {
 	const op = "percached: load"
 	if got, err := c.CreateSpaceWithResponse(ctx, client.NewSpace{Name: hitsSpace}); err != nil || got.StatusCode() != http.StatusCreated {
@@ -186,12 +189,23 @@ func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stder
 	if got, err := c.UploadWithResponse(ctx, hitsSpace, &client.UploadParams{Wait: &wait}, texts); err != nil || got.StatusCode() != http.StatusOK {
 		return fault.New(fault.Internal, op, "adding the mails: %w", child.Failure(err, got))
 	}
-	cmdline.Say(stderr, "asking %d questions for the first time", o.questions)
+	cmdline.Say(stderr, "asking %d questions twice", o.questions)
 	ask := load.Asking(c, hitsSpace, false)
+	o.stored = nil
 	for i := range o.questions {
-		if _, err := ask(ctx, hitQuestion(i)); err != nil {
-			return fault.New(fault.Internal, op, "asking: %w", err)
+		var again load.Reply
+		for range 2 {
+			var err error
+			if again, err = ask(ctx, hitQuestion(i)); err != nil {
+				return fault.New(fault.Internal, op, "asking: %w", err)
+			}
 		}
+		if again.Outcome == string(answer.AnswerHit) {
+			o.stored = append(o.stored, i)
+		}
+	}
+	if len(o.stored) == 0 {
+		return fault.New(fault.Unsupported, op, "no answer was stored: this model's answers have words that are not in the documents; use another model or more --questions")
 	}
 	return nil
 }

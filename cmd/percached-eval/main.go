@@ -26,7 +26,7 @@ Exit status: 0 done; 1 failed, or only partly done; 2 wrong usage; 3 not found;
 	serve := commands.Serve() // the daemon that it measures
 	serve.Hidden = true
 	root.AddCommand(evalRunCommand(), evalReportCommand(), evalCompareCommand(), evalLoadCommand(), shardsCommand(), evalCheckCommand(), likenessCommand(), gateCommand(),
-		benchCommand(selftest.OpenLlama), drawCommand(), simulateCommand(), serve)
+		benchCommand(selftest.OpenLlama), drawCommand(), simulateCommand(), capacityCommand(), serve)
 	commands.Strict(root)
 	return root
 }

@@ -7,6 +7,12 @@ import (
 	"time"
 )
 
+// A user asks between these hours of a day, at any moment with the same chance.
+const (
+	AskFrom  = 8
+	AskUntil = 23
+)
+
 // Month is a month of one user.
 type Month struct {
 	profile Profile
@@ -121,7 +127,7 @@ func (m *Month) day(midnight time.Time, n, gone, changed int) {
 	often(changed, 8, 20, m.revise)
 	often(gone, 8, 20, m.remove)
 	if n%m.profile.AskEvery == 0 {
-		often(m.profile.Questions.within(m.rand), 8, 23, m.ask)
+		often(m.profile.Questions.within(m.rand), AskFrom, AskUntil, m.ask)
 	}
 	for _, l := range m.profile.Limits {
 		if l.Day == n {
