@@ -93,7 +93,7 @@ func hotRoom(m Memory, model Model, in Use, next Context) int64 {
 	if m.Available < 0 {
 		return 0
 	}
-	rest := m.Available - model.Weights - Margin
+	rest := m.Available - model.cached() - Margin
 	if !in.Fixed {
 		rest -= max(in.Context.Bytes, next.Bytes)
 	}

@@ -94,6 +94,20 @@ func TestArbiterFixed(t *testing.T) {
 	}
 }
 
+// Weights in a GPU's memory take nothing from the page cache: a model larger than the memory
+// does not make memory scarce.
+func TestArbiterGPU(t *testing.T) {
+	model := Model{Weights: 8 * gib, GPUWeights: 8*gib - 100*mib, TokenBytes: 128 << 10, MaxContext: 131072, GPU: true}
+	in := Use{Context: Context{Tokens: 4096, Bytes: 512 * mib}, Fixed: true}
+	a, at := &Arbiter{}, time.Unix(0, 0)
+	if s := a.Next(Memory{Available: 4 * gib}, -1, model, in, at); s.Scarce || !s.Idle || s.Hot != MaxHot {
+		t.Errorf("plenty: %+v", s)
+	}
+	if s := a.Next(Memory{Available: 140 * mib}, -1, model, in, at); !s.Scarce || s.Idle || s.Hot != 0 {
+		t.Errorf("what is left beside the weights on the CPU is not counted: %+v", s)
+	}
+}
+
 // Whatever the readings are: idle work never runs while memory is scarce, the context becomes
 // shorter only when nothing cheaper is left to give, and the limits fit the memory.
 func TestArbiterInvariants(t *testing.T) {

@@ -83,7 +83,7 @@ func (e Experts) Cached() int64 {
 func modelOf(d llamacpp.Demand) budget.Model {
 	return budget.Model{
 		Weights: d.Weights, TokenBytes: d.TokenBytes, Scratch: d.Scratch, Parameters: d.Parameters,
-		MaxContext: d.MaxContext, SameContext: d.SameContext, GPU: d.GPU, Experts: d.ExpertBytes, Working: d.WorkingBytes,
+		MaxContext: d.MaxContext, SameContext: d.SameContext, GPU: d.GPU, GPUWeights: d.GPUWeights, Experts: d.ExpertBytes, Working: d.WorkingBytes,
 	}
 }
 
