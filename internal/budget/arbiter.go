@@ -38,14 +38,19 @@ type Shares struct {
 // Arbiter divides memory. If it is scarce, each gives back as much as is missing, and who is
 // cheapest to restore gives first: stored slices in memory, which are read from disk again;
 // typed texts, which are computed again in a moment; idle work, which pauses as soon as memory
-// is scarce; and the context, because the model must be opened again. When memory is free
-// again, they get it back after a while, in reverse order. The zero value is ready.
+// is scarce; and the context, because the model must be opened again. If all is given and memory
+// is still scarce, but not urgently, idle work and typing go on: a small machine is always like
+// that. When memory is free again, they get it back after a while, in reverse order. The zero
+// value is ready.
 type Arbiter struct {
 	context ContextFollower
 	hot     Follower
 	begun   bool
 	limit   int64     // of slices in memory
-	scarce  time.Time // when memory was last scarce
+	scarce  time.Time // when it last had to be given back
+	// given says that all that can be given back was, and memory was never ample since. What is
+	// left then is what the machine has, and work goes on with it.
+	given bool
 }
 
 // Next returns what each may have. Memory and stalled are a reading of the machine, with all
@@ -65,14 +70,22 @@ func (a *Arbiter) Next(m Memory, stalled float64, model Model, in Use, now time.
 		s.Context = a.nextContext(m, model, in.Context, missing > in.Hot+in.Typed, now)
 		s.Waits = a.context.grows() || s.Context.Tokens > in.Context.Tokens
 	}
+	a.given = a.given && !p.ample(model)
+	presses := s.Scarce && (!a.given || in.Hot > 0 || in.shrinks() || p.urgent(model))
 	if s.Scarce {
+		a.given = true
+	}
+	if presses {
 		a.scarce = now
 	}
-	s.Typed = missing <= in.Hot
+	s.Typed = !presses || missing <= in.Hot
 	s.Idle = !s.Waits && (a.scarce.IsZero() || now.Sub(a.scarce) >= calm)
 	s.Hot = a.nextHot(hotRoom(m, model, in, s.Context), missing, in.Hot, s.Waits, now)
 	return s
 }
+
+// shrinks says that the context can become shorter.
+func (u Use) shrinks() bool { return !u.Fixed && Shorter(u.Context.Tokens) < u.Context.Tokens }
 
 // nextContext is the context to use now.
 func (a *Arbiter) nextContext(m Memory, model Model, used Context, scarce bool, now time.Time) Context {
@@ -121,6 +134,8 @@ func (a *Arbiter) nextHot(room, missing, used int64, waits bool, now time.Time) 
 func (s Shares) Why() string {
 	scarce := ""
 	switch {
+	case s.Scarce && s.Typed && s.Idle:
+		scarce = "memory is scarce, and nothing more can be given back"
 	case s.Scarce && !s.Typed:
 		scarce = "memory is scarce: stored tensors and typed texts left it, and idle work pauses"
 	case s.Scarce:

@@ -64,6 +64,16 @@ func (p Pressure) missing(model Model) int64 {
 	return Margin - (p.Available - model.cached())
 }
 
+// urgent says that memory is so scarce that percached itself may lack it.
+func (p Pressure) urgent(model Model) bool {
+	return p.Available >= 0 && p.Available-model.cached() < own || p.Stalled > stalledTooLong && model.Mapped == 0
+}
+
+// ample says that memory is not scarce, nor nearly so.
+func (p Pressure) ample(model Model) bool {
+	return !p.Scarce(model) && (p.Available < 0 || p.Available-model.cached() >= Margin)
+}
+
 // Shorter is the step below a length, at least MinContext.
 func Shorter(tokens int) int { return max(MinContext, stepBelow(int64(tokens)*2/3)) }
 
