@@ -32,7 +32,7 @@ type Shares struct {
 	Typed   bool  // texts that are being typed may stay
 	Idle    bool  // idle work may run
 	Scarce  bool  // memory is scarce now
-	Waits   bool  // the context is to become longer, and the others wait for it
+	Waits   bool  // the context is to become longer, and slices in memory wait for it
 }
 
 // Arbiter divides memory. If it is scarce, each gives back as much as is missing, and who is
@@ -40,8 +40,8 @@ type Shares struct {
 // typed texts, which are computed again in a moment; idle work, which pauses as soon as memory
 // is scarce; and the context, because the model must be opened again. If all is given and memory
 // is still scarce, but not urgently, idle work and typing go on: a small machine is always like
-// that. When memory is free again, they get it back after a while, in reverse order. The zero
-// value is ready.
+// that. When memory is free again, idle work goes on after a moment, the context becomes longer
+// after a while, and then slices come back. The zero value is ready.
 type Arbiter struct {
 	context ContextFollower
 	hot     Follower
@@ -79,7 +79,7 @@ func (a *Arbiter) Next(m Memory, stalled float64, model Model, in Use, now time.
 		a.scarce = now
 	}
 	s.Typed = !presses || missing <= in.Hot
-	s.Idle = !s.Waits && (a.scarce.IsZero() || now.Sub(a.scarce) >= calm)
+	s.Idle = a.scarce.IsZero() || now.Sub(a.scarce) >= calm
 	s.Hot = a.nextHot(hotRoom(m, model, in, s.Context), missing, in.Hot, s.Waits, now)
 	return s
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // As memory gets scarce, slices give back as much as is missing, then texts, and idle work
-// pauses; the context becomes shorter only if that is not enough. As it becomes free, the
-// context grows first, idle work goes on, and slices come back last.
+// pauses; the context becomes shorter only if that is not enough. As it becomes free,
+// idle work goes on first, then the context grows, and slices come back last.
 func TestArbiterOrder(t *testing.T) {
 	type want struct {
 		Tokens         int
@@ -36,8 +36,8 @@ func TestArbiterOrder(t *testing.T) {
 		{"scarce: texts too", time.Minute, 127 * mib, func() { in.Hot, in.Typed = 16*mib, 120*mib }, want{4096, 0, false, false, true, false}},
 		{"scarce still", time.Second, 127 * mib, func() { in.Hot, in.Typed = 0, 0 }, want{4096, 0, false, false, true, false}},
 		{"scarce for long", time.Second, 127 * mib, nil, want{2048, 0, false, false, true, false}},
-		{"free for a moment", time.Minute, 2048 * mib, func() { in.Context.Tokens, in.Context.Bytes = 2048, 2048*32<<10 }, want{2048, 0, true, false, false, true}},
-		{"free for long", 10 * time.Minute, 2048 * mib, nil, want{4096, 0, true, false, false, true}},
+		{"free for a moment", time.Minute, 2048 * mib, func() { in.Context.Tokens, in.Context.Bytes = 2048, 2048*32<<10 }, want{2048, 0, true, true, false, true}},
+		{"free for long", 10 * time.Minute, 2048 * mib, nil, want{4096, 0, true, true, false, true}},
 		{"the context came back", time.Second, 2048 * mib, func() { in.Context.Tokens, in.Context.Bytes = 4096, 4096*32<<10 }, want{4096, 0, true, true, false, false}},
 		{"slices come back last", 10 * time.Minute, 2048 * mib, nil, want{4096, 256, true, true, false, false}},
 	} {
