@@ -130,20 +130,18 @@ func (a *Arbiter) nextHot(room, missing, used int64, waits bool, now time.Time) 
 	return a.limit
 }
 
-// Why says in a sentence what gives memory back, and what waits.
+// Why says in a sentence whether memory is scarce, and what waits.
 func (s Shares) Why() string {
 	scarce := ""
 	switch {
 	case s.Scarce && s.Typed && s.Idle:
 		scarce = "memory is scarce, and nothing more can be given back"
-	case s.Scarce && !s.Typed:
-		scarce = "memory is scarce: stored tensors and typed texts left it, and idle work pauses"
 	case s.Scarce:
-		scarce = "memory is scarce: stored tensors left it, and idle work pauses"
-	case s.Waits:
-		scarce = "memory is free again: when it stays free, first the context becomes longer"
+		scarce = "memory is scarce: idle work pauses"
 	case !s.Idle:
 		scarce = "memory was scarce a moment ago: idle work still pauses"
+	case s.Waits:
+		scarce = "memory is free again: when it stays free, first the context becomes longer"
 	}
 	return cmp.Or(scarce, "memory is not scarce")
 }
