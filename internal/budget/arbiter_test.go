@@ -140,21 +140,27 @@ func TestArbiterGPU(t *testing.T) {
 	}
 }
 
-// Whatever the readings are: idle work never runs while memory is urgently scarce, the context becomes
-// shorter only when nothing cheaper is left to give, and the limits fit the memory.
+// Whatever the readings are: idle work never runs while memory must be given back, and always runs
+// when memory was not scarce for a minute; the context becomes shorter only when nothing cheaper is
+// left to give; and the limits fit the memory.
 func TestArbiterInvariants(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	model := small()
 	a, at := &Arbiter{}, time.Unix(0, 0)
 	in := Use{Context: Context{Tokens: 4096, Bytes: 4096 * model.TokenBytes}}
-	free := int64(gib)
+	free, scarce := int64(gib), at
 	for i := range 20000 {
 		at = at.Add(time.Duration(rnd.IntN(120)) * time.Second)
 		if rnd.IntN(10) == 0 {
 			free = model.Weights + int64(rnd.IntN(1200))*mib
 		}
 		s := a.Next(Memory{Available: free, Threads: 4}, -1, model, in, at)
+		if s.Scarce {
+			scarce = at
+		}
 		switch {
+		case !s.Idle && at.Sub(scarce) >= calm:
+			t.Fatalf("step %d: idle work pauses although memory was not scarce for %v", i, at.Sub(scarce))
 		case s.Scarce && s.Idle && (free-model.Weights < own || in.Hot > 0 || in.shrinks()):
 			t.Fatalf("step %d: idle work runs although memory must be given back", i)
 		case s.Scarce && s.Hot > in.Hot:
