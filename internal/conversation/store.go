@@ -170,11 +170,7 @@ func (s *Store) Create(space string, c Conversation) (Conversation, error) {
 	c.Created = s.now().UTC().Truncate(time.Millisecond)
 	c.Used, c.Next, c.Summary = c.Created, 0, Summary{}
 	n := &stored{Conversation: c, space: kv.NewSpaceID(space)}
-	room := MaxFound
-	if c.Found {
-		room-- // for this one
-	}
-	if err := s.expire(n.space, room); err != nil {
+	if err := s.expire(n.space, c.Found); err != nil {
 		return c, fault.Wrap(op, err)
 	}
 	if !c.Found && s.created(n.space) >= MaxConversations {
@@ -198,8 +194,8 @@ func (s *Store) created(space kv.SpaceID) (n int) {
 }
 
 // expire removes conversations found by their turns: those unused for FoundLife, and the
-// least recently used ones beyond a number. The caller holds mu.
-func (s *Store) expire(space kv.SpaceID, most int) error {
+// least recently used one if another comes and there is no room for it. The caller holds mu.
+func (s *Store) expire(space kv.SpaceID, another bool) error {
 	var found []*stored
 	for _, c := range s.of(space) {
 		if c.Found {
@@ -208,7 +204,7 @@ func (s *Store) expire(space kv.SpaceID, most int) error {
 	}
 	slices.SortFunc(found, func(a, b *stored) int { return a.Used.Compare(b.Used) })
 	for i, c := range found {
-		if s.now().Sub(c.Used) < FoundLife && len(found)-i <= most {
+		if s.now().Sub(c.Used) < FoundLife && (!another || len(found)-i < MaxFound) {
 			break
 		}
 		if _, err := s.delete(c); err != nil {
