@@ -37,7 +37,8 @@
 //     so that a crash leaves a whole slice or none.
 //   - Every slice is checked against its keyed MAC and its checksums in the same View that
 //     lends it, or before it was kept in memory.
-//   - A slice leaves the memory at once when it leaves the disk or changes its form.
+//   - Before a slice leaves the disk, or when it changes its form, its copy in memory is dropped:
+//     no later View lends it. One that lends it already keeps it until it ends.
 //   - An unreadable slice is dropped, counted and reported to the Observer; under
 //     sequential placement the slices after it are dropped too. To the user it is simply
 //     not stored.

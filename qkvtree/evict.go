@@ -128,11 +128,16 @@ func (t *Tree) FreeIn(space string) int64 {
 }
 
 // remove deletes a node from disk and then from memory. A View that finds it in memory
-// only treats it as not stored.
+// only treats it as not stored. Its hot copy goes first, and even if the deletion fails: the
+// header may be gone from the disk then.
 func (t *Tree) remove(n *node) (Info, error) {
+	t.mu.Lock()
+	t.f.hot.drop(n)
+	t.mu.Unlock()
 	err := t.store.remove(n.group.prefix, n.path)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.f.hot.drop(n) // a View may have kept it meanwhile
 	info := n.info()
 	if err == nil {
 		t.f.remove(n)

@@ -1,6 +1,8 @@
 package qkvtree
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/percached/percached"
@@ -47,14 +49,13 @@ func (h *hotSlices) put(n *node, c *percached.Slice) {
 
 // shrink drops the copies that were used longest ago until the rest fits.
 func (h *hotSlices) shrink(limit int64) {
-	for h.bytes > limit {
-		var oldest *node
-		for n := range h.copies {
-			if oldest == nil || n.tick < oldest.tick {
-				oldest = n
-			}
+	if h.bytes <= limit {
+		return
+	}
+	for _, n := range slices.SortedFunc(maps.Keys(h.copies), func(a, b *node) int { return cmp.Compare(a.tick, b.tick) }) {
+		if h.drop(n); h.bytes <= limit {
+			return
 		}
-		h.drop(oldest)
 	}
 }
 

@@ -48,6 +48,29 @@ func TestFailedEvictionIsTriedAgain(t *testing.T) {
 	}
 }
 
+// A slice that cannot be deleted whole is no longer lent from memory: its header may be gone.
+func TestFailedEvictionDropsHot(t *testing.T) {
+	tree, broken := openFailing(t)
+	tree.SetHotLimit(1 << 20)
+	r, stored := storedChunk(0)
+	if err := tree.Insert(r, stored); err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.View(r, func([]*percached.Slice, Match) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := tree.Hot(); n == 0 {
+		t.Fatal("no slice is in memory")
+	}
+	tree.store.db = broken
+	if _, _, err := tree.Forget(r.Space, []percached.ChunkID{r.Segments[1].Chunk}); err == nil {
+		t.Fatal("a broken disk lost a slice without an error")
+	}
+	if n, _ := tree.Hot(); n > 0 {
+		t.Errorf("%d bytes stay in memory", n)
+	}
+}
+
 // openFailing opens a tree, and a database in which no write succeeds.
 func openFailing(t *testing.T) (*Tree, *kv.DB) {
 	t.Helper()

@@ -37,7 +37,7 @@ func (t *Tree) View(r Request, fn func(slices []*percached.Slice, m Match) error
 		ran = true
 		err = fn(found, m)
 		if !r.Idle {
-			t.keepHot(nodes, found) // after fn, which need not wait for it
+			t.keepHot(nodes, found) // after fn: the copies delay no first token, only the end of View
 		}
 		return err
 	})

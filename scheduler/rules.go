@@ -49,7 +49,7 @@ func (s *Scheduler) userReasons() (reasons []Reason) {
 func (s *Scheduler) reasonsNow(a conditions) []Reason {
 	reasons := s.userReasons()
 	if s.scarce {
-		reasons = append(reasons, Reason{Code: ReasonMemory, Text: "memory is scarce"})
+		reasons = append(reasons, Reason{Code: ReasonMemory, Text: "memory is scarce, or was a moment ago"})
 	}
 	if s.lastRequest.After(a.now) {
 		s.lastRequest = a.now // the clock was set back

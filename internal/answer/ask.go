@@ -251,7 +251,8 @@ func (a *Asker) Ask(ctx context.Context, q Question, l Listener) (answer Answer,
 	return answer, err
 }
 
-// request is one question with all that holds for it. It never changes on its path.
+// request is one question with all that holds for it. It never changes; compute replaces it if the
+// context becomes shorter.
 type request struct {
 	Question
 	work      *Work // nil: a client waits for the answer

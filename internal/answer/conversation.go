@@ -105,7 +105,7 @@ func (a *Asker) window() int { return windowOf(a.Engine.Info()) }
 // question in the background.
 func (a *Asker) continueDialog(q Question, d dialog, answer *Answer) {
 	if d.failed != nil {
-		answer.Notes = append(answer.Notes, "the conversation is not kept, so that its earliest turns were left out")
+		answer.addNote("the conversation is not kept, so that its earliest turns were left out")
 		a.Logger.Warn("a conversation is not kept", "space", q.Space, "kind", fault.KindOf(d.failed))
 	}
 	if d.ID == (conversation.ID{}) {
@@ -135,13 +135,16 @@ func (a *Asker) continueDialog(q Question, d dialog, answer *Answer) {
 			_, err := a.Conversations.Append(q.Space, d.ID, conversation.Turn{Role: conversation.User, Text: asked}, said)
 			return err
 		}); err != nil {
-			answer.Notes = append(answer.Notes, "the question and its answer were not added to the conversation")
+			answer.addNote("the question and its answer were not added to the conversation")
 			a.Logger.Warn("a conversation was not continued", "space", q.Space, "kind", fault.KindOf(err))
 			return
 		}
 	}
 	a.Prepare(q.Space, d.ID)
 }
+
+// addNote copies the notes first: all followers of a flight share its answer.
+func (a *Answer) addNote(note string) { a.Notes = append(slices.Clip(a.Notes), note) }
 
 // saidChunks are those that the turns rest on which an answer may repeat.
 func (q *Question) saidChunks() []percached.ChunkID {

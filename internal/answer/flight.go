@@ -181,11 +181,12 @@ type progress struct {
 	times  Times
 	notes  []string
 	pieces int // of the answer
+	cited  map[percached.ChunkID]bool
 }
 
 func (a *Asker) newProgress(f *flight) *progress {
 	now := a.Now()
-	return &progress{flight: f, now: a.Now, logger: a.Logger, began: now, lapped: now}
+	return &progress{flight: f, now: a.Now, logger: a.Logger, began: now, lapped: now, cited: map[percached.ChunkID]bool{}}
 }
 
 func (p *progress) send(e event) {
@@ -200,12 +201,16 @@ func (p *progress) piece(text string) {
 	p.send(event{piece: text})
 }
 
-// cite sends the citations of these chunks and returns them.
+// cite sends the citations of these chunks, those that it sent before left out, and returns them.
+// A plan made anew cites some of the same chunks.
 func (p *progress) cite(chunks []percached.Chunk) []Citation {
 	cited := make([]Citation, len(chunks))
 	for i, c := range chunks {
 		cited[i] = citation(c)
-		p.send(event{cite: &cited[i]})
+		if !p.cited[c.ID] {
+			p.cited[c.ID] = true
+			p.send(event{cite: &cited[i]})
+		}
 	}
 	return cited
 }

@@ -62,7 +62,8 @@ func (a *Asker) matchTensors(r request, plan promptPlan, p *progress) lentSlices
 	return lentSlices{slices: stored, release: release}
 }
 
-// borrow holds the tree's view open until release is called.
+// borrow holds the tree's view open until release is called. release waits for its end, so that
+// the tree can reclaim space for what is stored next; the tree copies there what it keeps in memory.
 func (a *Asker) borrow(req qkvtree.Request) (stored []*percached.Slice, release func(), err error) {
 	lent, free, late := make(chan []*percached.Slice), make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)

@@ -131,7 +131,13 @@ func TestContextBecomesShorter(t *testing.T) {
 			})
 			w.docs.put("Heron is the budget of the Heron: what is the budget of Heron.")
 			w.docs.put("The budget of Heron:" + long)
-			a, err := w.Ask(t.Context(), heron, answer.Listener{})
+			told := map[percached.ChunkID]int{}
+			a, err := w.Ask(t.Context(), heron, answer.Listener{Cite: func(c answer.Citation) { told[c.Chunk]++ }})
+			for chunk, n := range told {
+				if n > 1 {
+					t.Errorf("a client was told %d times of chunk %s", n, chunk)
+				}
+			}
 			if fault.KindOf(err) != tc.kind || len(a.Citations) != tc.citations || (a.Text == "") != (tc.kind != 0) {
 				t.Errorf("%d citations, text %q, %v; want %d citations, kind %v", len(a.Citations), a.Text, err, tc.citations, tc.kind)
 			}

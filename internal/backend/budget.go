@@ -20,7 +20,7 @@ func wireStatusBudget(b node.Budget) api.StatusBudget {
 	}
 	if len(b.Experts.Parts) > 0 {
 		m.Experts = &api.BudgetExperts{
-			Bytes: b.Model.Experts + b.Model.Mapped, ResidentBytes: known(b.Experts.Cached()), MappedBytes: b.Model.Mapped,
+			Bytes: b.Model.Experts + b.Model.Mapped, ResidentBytes: known(b.Cached), MappedBytes: b.Model.Mapped,
 		}
 	}
 	if b.Memory.Total > 0 {

@@ -32,20 +32,25 @@ type Shares struct {
 	Typed   bool  // texts that are being typed may stay
 	Idle    bool  // idle work may run
 	Scarce  bool  // memory is scarce now
-	Waits   bool  // the context is to become longer, and the others wait for it
+	Waits   bool  // the context is to become longer, and slices in memory wait for it
 }
 
 // Arbiter divides memory. If it is scarce, each gives back as much as is missing, and who is
 // cheapest to restore gives first: stored slices in memory, which are read from disk again;
 // typed texts, which are computed again in a moment; idle work, which pauses as soon as memory
-// is scarce; and the context, because the model must be opened again. When memory is free
-// again, they get it back after a while, in reverse order. The zero value is ready.
+// is scarce; and the context, because the model must be opened again. If all is given and memory
+// is still scarce, but not urgently, idle work and typing go on: a small machine is always like
+// that. When memory is free again, idle work goes on after a moment, the context becomes longer
+// after a while, and then slices come back. The zero value is ready.
 type Arbiter struct {
 	context ContextFollower
 	hot     Follower
 	begun   bool
 	limit   int64     // of slices in memory
-	scarce  time.Time // when memory was last scarce
+	scarce  time.Time // when it last had to be given back
+	// given says that all that can be given back was, and memory was never ample since. What is
+	// left then is what the machine has, and work goes on with it.
+	given bool
 }
 
 // Next returns what each may have. Memory and stalled are a reading of the machine, with all
@@ -65,14 +70,22 @@ func (a *Arbiter) Next(m Memory, stalled float64, model Model, in Use, now time.
 		s.Context = a.nextContext(m, model, in.Context, missing > in.Hot+in.Typed, now)
 		s.Waits = a.context.grows() || s.Context.Tokens > in.Context.Tokens
 	}
+	a.given = a.given && !p.ample(model)
+	presses := s.Scarce && (!a.given || in.Hot > 0 || in.shrinks() || p.urgent(model))
 	if s.Scarce {
+		a.given = true
+	}
+	if presses {
 		a.scarce = now
 	}
-	s.Typed = missing <= in.Hot
-	s.Idle = !s.Waits && (a.scarce.IsZero() || now.Sub(a.scarce) >= calm)
+	s.Typed = !presses || missing <= in.Hot
+	s.Idle = a.scarce.IsZero() || now.Sub(a.scarce) >= calm
 	s.Hot = a.nextHot(hotRoom(m, model, in, s.Context), missing, in.Hot, s.Waits, now)
 	return s
 }
+
+// shrinks says that the context can become shorter.
+func (u Use) shrinks() bool { return !u.Fixed && Shorter(u.Context.Tokens) < u.Context.Tokens }
 
 // nextContext is the context to use now.
 func (a *Arbiter) nextContext(m Memory, model Model, used Context, scarce bool, now time.Time) Context {
@@ -93,7 +106,7 @@ func hotRoom(m Memory, model Model, in Use, next Context) int64 {
 	if m.Available < 0 {
 		return 0
 	}
-	rest := m.Available - model.Weights - Margin
+	rest := m.Available - model.cached() - Margin
 	if !in.Fixed {
 		rest -= max(in.Context.Bytes, next.Bytes)
 	}
@@ -117,18 +130,18 @@ func (a *Arbiter) nextHot(room, missing, used int64, waits bool, now time.Time) 
 	return a.limit
 }
 
-// Why says in a sentence what gives memory back, and what waits.
+// Why says in a sentence whether memory is scarce, and what waits.
 func (s Shares) Why() string {
 	scarce := ""
 	switch {
-	case s.Scarce && !s.Typed:
-		scarce = "memory is scarce: stored tensors and typed texts left it, and idle work pauses"
+	case s.Scarce && s.Typed && s.Idle:
+		scarce = "memory is scarce, and nothing more can be given back"
 	case s.Scarce:
-		scarce = "memory is scarce: stored tensors left it, and idle work pauses"
-	case s.Waits:
-		scarce = "memory is free again: when it stays free, first the context becomes longer"
+		scarce = "memory is scarce: idle work pauses"
 	case !s.Idle:
 		scarce = "memory was scarce a moment ago: idle work still pauses"
+	case s.Waits:
+		scarce = "memory is free again: when it stays free, first the context becomes longer"
 	}
 	return cmp.Or(scarce, "memory is not scarce")
 }

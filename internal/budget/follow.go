@@ -49,7 +49,7 @@ const stalledTooLong = 0.05
 // because they are page cache; but without them in memory each token would read the disk. A model
 // with mapped experts does so, and waits for them: that says nothing about other memory.
 func (p Pressure) Scarce(model Model) bool {
-	return p.Available >= 0 && p.Available-model.Weights < Margin/2 || p.Stalled > stalledTooLong && model.Mapped == 0
+	return p.Available >= 0 && p.Available-model.cached() < Margin/2 || p.Stalled > stalledTooLong && model.Mapped == 0
 }
 
 // missing is how many bytes must become free until memory is no longer scarce, and a little
@@ -61,7 +61,17 @@ func (p Pressure) missing(model Model) int64 {
 	case p.Stalled > stalledTooLong && model.Mapped == 0 || p.Available < 0:
 		return math.MaxInt64 // nobody knows
 	}
-	return Margin - (p.Available - model.Weights)
+	return Margin - (p.Available - model.cached())
+}
+
+// urgent says that memory is so scarce that percached itself may lack it.
+func (p Pressure) urgent(model Model) bool {
+	return p.Available >= 0 && p.Available-model.cached() < own || p.Stalled > stalledTooLong && model.Mapped == 0
+}
+
+// ample says that memory is not scarce, nor nearly so.
+func (p Pressure) ample(model Model) bool {
+	return !p.Scarce(model) && (p.Available < 0 || p.Available-model.cached() >= Margin)
 }
 
 // Shorter is the step below a length, at least MinContext.

@@ -40,6 +40,8 @@ type Model struct {
 	// SameContext is the longest context with the tensors of a short one; 0: all have the same.
 	SameContext int
 	GPU         bool // a GPU computes layers
+	// GPUWeights are those of the weights that a GPU has. They are no page cache.
+	GPUWeights int64
 }
 
 // Memory is the memory of a machine.
@@ -132,6 +134,9 @@ func ChooseContext(m Memory, model Model, set int) Context {
 	c.Bytes = int64(c.Tokens) * model.TokenBytes
 	return c
 }
+
+// cached are the weights that must stay in the page cache, which counts as available.
+func (m Model) cached() int64 { return m.Weights - m.GPUWeights }
 
 // Needs is the least memory that a model can be opened with.
 func (m Model) Needs() int64 {

@@ -149,7 +149,7 @@ func (s *Store) Create(space string, c Conversation) (Conversation, error) {
 	c.Created = s.now().UTC().Truncate(time.Millisecond)
 	c.Used, c.Next, c.Summary = c.Created, 0, Summary{}
 	n := &stored{Conversation: c, space: kv.NewSpaceID(space)}
-	if err := s.expire(n.space); err != nil {
+	if err := s.expire(n.space, c.Found); err != nil {
 		return c, fault.Wrap(op, err)
 	}
 	if !c.Found && s.created(n.space) >= MaxConversations {
@@ -173,8 +173,8 @@ func (s *Store) created(space kv.SpaceID) (n int) {
 }
 
 // expire removes conversations found by their turns: those unused for FoundLife, and the
-// least recently used one if there is no room for one more. The caller holds mu.
-func (s *Store) expire(space kv.SpaceID) error {
+// least recently used one if another comes and there is no room for it. The caller holds mu.
+func (s *Store) expire(space kv.SpaceID, another bool) error {
 	var found []*stored
 	for _, c := range s.of(space) {
 		if c.Found {
@@ -183,7 +183,7 @@ func (s *Store) expire(space kv.SpaceID) error {
 	}
 	slices.SortFunc(found, func(a, b *stored) int { return a.Used.Compare(b.Used) })
 	for i, c := range found {
-		if s.now().Sub(c.Used) < FoundLife && len(found)-i < MaxFound {
+		if s.now().Sub(c.Used) < FoundLife && (!another || len(found)-i < MaxFound) {
 			break
 		}
 		if _, err := s.delete(c); err != nil {

@@ -220,9 +220,16 @@ func TestFull(t *testing.T) {
 	}
 	oldest := w.create("s", true, user("a"))
 	next := w.create("s", true, user("b"))
-	for range conversation.MaxFound - 1 {
+	for range conversation.MaxFound - 2 {
 		w.create("s", true)
 	}
+	if _, err := w.Delete("s", own); err != nil {
+		t.Fatal(err)
+	}
+	if own = w.create("s", false); !w.Has("s", oldest) {
+		t.Error("a client's own conversation took the place of one found")
+	}
+	w.create("s", true)
 	if w.Has("s", oldest) || !w.Has("s", next) || !w.Has("s", own) {
 		t.Errorf("the oldest of those found stays: %v, the next: %v, a client's own: %v", w.Has("s", oldest), w.Has("s", next), w.Has("s", own))
 	}

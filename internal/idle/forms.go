@@ -114,14 +114,23 @@ func (w *Worker) pack(ctx context.Context, space string, r rules, _ string) (sch
 		return nothing()
 	}
 	p, done := w.Engine.(packer), scheduler.Done{Nothing: true}
+	pack := func(s *percached.Slice, to percached.Form) (*percached.Slice, error) {
+		if ctx.Err() != nil { // the tree tries one slice after the other until one becomes smaller
+			return nil, context.Cause(ctx)
+		}
+		return p.Pack(s, to)
+	}
 	for range packBatch {
 		if ctx.Err() != nil || w.Tree.Filled(space) < packTo {
 			break
 		}
-		freed, written, err := w.Tree.Pack(space, w.Engine.Info().Fingerprint, r.Placement, r.Form, p.Pack)
+		freed, written, err := w.Tree.Pack(space, w.Engine.Info().Fingerprint, r.Placement, r.Form, pack)
 		if fault.KindOf(err) == fault.Unsupported {
 			w.unpackable.Store(true)
 			return done, nil
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		if err != nil || freed == 0 {
 			return done, err

@@ -223,6 +223,7 @@ func (w *Worker) retrievalScores(ctx context.Context, space string) (map[percach
 	}
 	worth := NewWorth(past)
 	if len(worth.Latest) == 0 {
+		w.latest.forget(func(s string) bool { return s == space }) // the history was deleted
 		return worth.Of, nil
 	}
 	vectors, err := w.latest.embed(ctx, w.Embedder, space, worth.Latest)

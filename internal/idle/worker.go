@@ -2,6 +2,7 @@ package idle
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -106,12 +107,15 @@ func (w *Worker) Configure(c Config) error {
 	return nil
 }
 
-// Spaces lists all spaces.
+// Spaces lists all spaces, and forgets what it kept of others.
 func (w *Worker) Spaces() ([]string, error) {
 	spaces, err := w.Knowledge.Spaces()
 	names := make([]string, len(spaces))
 	for i, s := range spaces {
 		names[i] = s.Name
+	}
+	if err == nil {
+		w.latest.forget(func(space string) bool { return !slices.Contains(names, space) })
 	}
 	return names, err
 }

@@ -3,6 +3,7 @@ package idle
 import (
 	"context"
 	"crypto/sha256"
+	"maps"
 	"slices"
 	"sync"
 
@@ -55,6 +56,13 @@ func (w *Worth) Found(hits []retrieval.Hit) {
 type latestVectors struct {
 	mu sync.Mutex
 	of map[string]map[[sha256.Size]byte][]float32 // by space and text
+}
+
+// forget drops the vectors of spaces.
+func (l *latestVectors) forget(gone func(space string) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.of, func(space string, _ map[[sha256.Size]byte][]float32) bool { return gone(space) })
 }
 
 // embed returns the vectors of the latest questions of a space.

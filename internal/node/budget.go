@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/durable"
@@ -45,6 +46,7 @@ type Budget struct {
 	Tensors budget.Tensors
 	Changed string // what changed since the start, as a sentence; empty: nothing
 	Experts Experts
+	Cached  int64 // bytes of the experts that are in memory; negative: unknown
 	// Shares are how the memory is divided now, and Hot and Typed what is used of it; Shares is
 	// nil if nothing divides it.
 	Shares  *budget.Shares
@@ -63,6 +65,10 @@ type budgets struct {
 	changed string
 	shares  *budget.Shares // nil: not divided yet
 	experts Experts
+
+	counting sync.Mutex
+	counted  time.Time // when cached was counted
+	cached   int64
 }
 
 // Experts are where the language model has its experts; there are no parts if it is no mixture.
@@ -79,11 +85,28 @@ func (e Experts) Cached() int64 {
 	return -1
 }
 
+// recount is the time between two counts of the experts in memory: a count visits every page.
+const recount = 5 * time.Second
+
+// cachedExperts returns how many bytes of the experts were in memory a moment ago.
+func (n *Node) cachedExperts(e Experts) int64 {
+	if len(e.Parts) == 0 {
+		return -1
+	}
+	n.budget.counting.Lock()
+	defer n.budget.counting.Unlock()
+	now := n.Now()
+	if since := now.Sub(n.budget.counted); n.budget.counted.IsZero() || since < 0 || since >= recount {
+		n.budget.counted, n.budget.cached = now, e.Cached()
+	}
+	return n.budget.cached
+}
+
 // modelOf is what a model file needs.
 func modelOf(d llamacpp.Demand) budget.Model {
 	return budget.Model{
 		Weights: d.Weights, TokenBytes: d.TokenBytes, Scratch: d.Scratch, Parameters: d.Parameters,
-		MaxContext: d.MaxContext, SameContext: d.SameContext, GPU: d.GPU, Experts: d.ExpertBytes, Working: d.WorkingBytes,
+		MaxContext: d.MaxContext, SameContext: d.SameContext, GPU: d.GPU, GPUWeights: d.GPUWeights, Experts: d.ExpertBytes, Working: d.WorkingBytes,
 	}
 }
 
@@ -223,6 +246,7 @@ func (n *Node) Budget() Budget {
 			b.Model, b.Context, b.Experts = PlanContext(c, path, b.Memory)
 		}
 	}
+	b.Cached = n.cachedExperts(b.Experts)
 	return b
 }
 

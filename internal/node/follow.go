@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -77,23 +78,46 @@ func (f *follower) followMemory(ctx context.Context, r Reading) error {
 	if next < now.Tokens {
 		why = "memory became scarce"
 	}
-	n.setContext(allowed)
-	if next < now.Tokens {
-		if err := engine.Remake(ctx, shrinkPatience); err != nil {
-			return err
-		}
-	} else if idle, err := engine.RemakeIfIdle(ctx); !idle || err != nil {
-		if !idle { // nothing is cut for a longer context: the next reading tries again
-			n.setContext(now)
-			f.arbiter = before
-		}
-		return err
+	next, tried, err := n.remake(ctx, engine, now, allowed)
+	if !tried { // the next reading tries again
+		f.arbiter = before
+		return nil
+	}
+	if next == now.Tokens {
+		return errors.Join(err, n.fitSettings())
 	}
 	n.budget.mu.Lock()
 	n.budget.changed = fmt.Sprintf("%s at %s: the context has %d tokens instead of %d", why, n.Now().Format(time.DateTime), next, now.Tokens)
 	n.budget.mu.Unlock()
 	n.Log.Info("changed the length of the context", "why", why, "tokens", next, "before", now.Tokens)
-	return n.fitSettings()
+	return errors.Join(err, n.fitSettings())
+}
+
+// remake opens the engine with another context and returns its length. Nothing is cut for a longer
+// one: if an answer is in progress, nothing is tried. If the engine cannot be opened with the
+// context, perhaps because the memory does not hold it, shorter ones are tried; the error says why.
+// If it cannot be opened with any, the next request tries the shortest.
+func (n *Node) remake(ctx context.Context, engine *supervise.Engine, now, next budget.Context) (tokens int, tried bool, err error) {
+	n.setContext(next)
+	if next.Tokens < now.Tokens {
+		err = engine.Remake(ctx, shrinkPatience)
+	} else if tried, err = engine.RemakeIfIdle(ctx); !tried {
+		n.setContext(now)
+		return now.Tokens, false, nil
+	}
+	for failed := err; failed != nil && ctx.Err() == nil; failed = engine.Remake(ctx, 0) {
+		shorter := budget.Shorter(next.Tokens)
+		if now.Tokens < next.Tokens {
+			shorter = now.Tokens
+		}
+		if shorter >= next.Tokens {
+			break
+		}
+		next.Bytes = next.Bytes / int64(next.Tokens) * int64(shorter)
+		next.Tokens, next.Bound = shorter, budget.ByMemory
+		n.setContext(next)
+	}
+	return next.Tokens, true, err
 }
 
 // divide gives each use of memory its share, except the context.

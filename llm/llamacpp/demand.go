@@ -23,8 +23,9 @@ type Demand struct {
 	// SameContext is the longest context in which the model turns positions as in a short one; 0:
 	// all. Another turn makes other tensors.
 	SameContext int
-	GPU         bool // a GPU computes layers
-	Writes      bool // it is no embedding model
+	GPU         bool  // a GPU computes layers
+	GPUWeights  int64 // bytes of the weights of these layers
+	Writes      bool  // it is no embedding model
 }
 
 // DemandOf reads what the model of a configuration needs. It loads nothing.
@@ -39,6 +40,7 @@ func DemandOf(c Config) (Demand, error) {
 	d.Writes = !ok || causal
 	c.Context = 1
 	d.TokenBytes, d.Scratch = contextBytes(f, c)
+	d.GPUWeights = gpuWeights(f, c.GPULayers, gpus(), d.Scratch)
 	d.Experts = expertParts(f)
 	d.ExpertBytes, d.WorkingBytes = expertBytes(f)
 	for _, t := range f.Tensors() {
@@ -48,6 +50,19 @@ func DemandOf(c Config) (Demand, error) {
 		d.SameContext = int(n)
 	}
 	return d, nil
+}
+
+// gpuWeights are the weights of the layers that would be moved to a GPU, also to one that shares
+// the CPU's memory: there they are no page cache either.
+func gpuWeights(f *gguf.File, wanted int, devices []gpu, scratch int64) (sum int64) {
+	p, err := place(f, wanted, devices, 0, scratch)
+	if err != nil || p.layers < 0 {
+		return 0
+	}
+	for _, size := range layerSizes(f, 0)[:p.layers] {
+		sum += size
+	}
+	return min(sum, f.Size()) // the output may use a copy of the embeddings
 }
 
 // expertParts are where a file has its experts. Experts that every token uses are not among them.

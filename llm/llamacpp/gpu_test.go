@@ -57,6 +57,11 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %d layers, %d bytes", tc.name, got, err, tc.layers, tc.away)
 		}
 	}
+	for want, devices := range map[int64][]gpu{0: nil, all: {card(1 << 30)}, sizes[0]: {card(sizes[0])}} {
+		if got := gpuWeights(f, AllThatFit, devices, 0); got != min(want, f.Size()) {
+			t.Errorf("%d bytes of weights on %d GPUs, want %d", got, len(devices), want)
+		}
+	}
 	if _, err := place(f, 1, nil, kv, scratch); fault.KindOf(err) != fault.Unsupported {
 		t.Errorf("layers for a GPU that is not there: %v", err)
 	}
