@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -44,7 +45,13 @@ func (e *Engine) pass(ctx context.Context, p Passed) (failure, *http.Response) {
 	if p.Query != "" {
 		target += "?" + p.Query
 	}
-	q, err := http.NewRequestWithContext(inner, p.Method, target, p.Body)
+	var body io.Reader
+	var sent *sentBody
+	if p.Body != nil {
+		sent = &sentBody{Reader: p.Body}
+		body = sent
+	}
+	q, err := http.NewRequestWithContext(inner, p.Method, target, body)
 	if err != nil {
 		end()
 		return failure{err: fault.New(fault.Invalid, op, "the path is not one of a server")}, nil
@@ -59,6 +66,9 @@ func (e *Engine) pass(ctx context.Context, p Passed) (failure, *http.Response) {
 	resp, err := e.http.Do(q)
 	if err != nil {
 		f := e.lost(inner, err)
+		if failed := sent.failure(); failed != nil { // the client failed, and not the server
+			f = failure{err: failed}
+		}
 		end()
 		return f, nil
 	}
@@ -72,6 +82,30 @@ func (e *Engine) pass(ctx context.Context, p Passed) (failure, *http.Response) {
 	}
 	resp.Body = &passedBody{watched{resp.Body, watch, e.Silence}, resp.Body, end}
 	return failure{}, resp
+}
+
+// sentBody is the body of a passed request. It keeps the error with which reading it ended.
+type sentBody struct {
+	io.Reader
+	failed atomic.Pointer[error] // net/http may read on after a request has ended
+}
+
+func (b *sentBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		b.failed.Store(&err)
+	}
+	return n, err
+}
+
+func (b *sentBody) failure() error {
+	if b == nil {
+		return nil
+	}
+	if err := b.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // passedBody ends the request when it is closed.
