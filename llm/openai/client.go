@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -30,21 +31,29 @@ type client struct {
 	Config
 	http    *http.Client
 	breaker breaker
+	dials   atomic.Int64 // connections that were begun
+	checked atomic.Int64 // dials before the server was last asked what it is
 }
 
 func newClient(c Config) *client {
 	// No proxy and no redirect: percached connects to the configured address only.
+	made := &client{Config: c, breaker: breaker{now: c.Now}}
+	dialer := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			made.dials.Add(1)
+			return dialer.DialContext(ctx, network, address)
+		},
 		TLSHandshakeTimeout: 10 * time.Second, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
 		ForceAttemptHTTP2: true, DisableCompression: true,
 	}
-	return &client{
-		Config:  c,
-		http:    &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		breaker: breaker{now: c.Now},
-	}
+	made.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return made
 }
+
+// mayHaveChanged says that another server may listen at the address since ask: one that is
+// replaced closes its connections.
+func (c *client) mayHaveChanged() bool { return c.checked.Load() != c.dials.Load() }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
@@ -113,6 +122,8 @@ type failure struct {
 	err   error         // nil: it worked
 	again bool          // another try may work
 	after time.Duration // the pause that the server wants
+	busy  bool          // the server answered that it cannot answer now
+	lost  bool          // there was no answer, or not all of it
 }
 
 // broken says that the server does not work, and not only that it is busy.
@@ -158,7 +169,7 @@ func (c *client) once(ctx context.Context, r request, body []byte) failure {
 		f.again = f.again && again
 		return f
 	}
-	return failure{err: err, again: again}
+	return failure{err: err, again: again, lost: again}
 }
 
 // authorize sets the key.
@@ -178,7 +189,7 @@ func (c *client) host() string {
 func (c *client) lost(ctx context.Context, err error) failure {
 	if cause := context.Cause(ctx); cause != nil {
 		if fault.KindOf(cause) == fault.Unavailable && !errors.Is(cause, llm.ErrClosed) && !errors.Is(cause, llm.ErrPreempted) {
-			return failure{err: cause, again: true} // the silence
+			return failure{err: cause, again: true, lost: true} // the silence
 		}
 		return failure{err: ended(ctx, cause)}
 	}
@@ -195,7 +206,7 @@ func (c *client) lost(ctx context.Context, err error) failure {
 	default:
 		what = "the connection broke"
 	}
-	return failure{err: fault.New(fault.Unavailable, op, "cannot reach %s: %s", c.host(), what), again: true}
+	return failure{err: fault.New(fault.Unavailable, op, "cannot reach %s: %s", c.host(), what), again: true, lost: true}
 }
 
 // ended is the error of a request whose context has ended.
@@ -221,9 +232,9 @@ func (c *client) refused(resp *http.Response) failure {
 	case s == http.StatusNotFound:
 		return failure{err: fail(fault.Unavailable, "%s has no model %q, or does not know the path", c.host(), c.Model)}
 	case s == http.StatusTooManyRequests:
-		return failure{err: fail(fault.Overloaded, "%s has too many requests", c.host()), again: true, after: c.retryAfter(resp)}
-	case s == http.StatusServiceUnavailable, s >= 500:
-		return failure{err: fail(fault.Unavailable, "%s failed with status %d%s", c.host(), s, code), again: true, after: c.retryAfter(resp)}
+		return failure{err: fail(fault.Overloaded, "%s has too many requests", c.host()), again: true, after: c.retryAfter(resp), busy: true}
+	case s >= 500:
+		return failure{err: fail(fault.Unavailable, "%s failed with status %d%s", c.host(), s, code), again: true, after: c.retryAfter(resp), busy: s == http.StatusServiceUnavailable}
 	case s == http.StatusRequestEntityTooLarge, s == http.StatusBadRequest && tooLong(text):
 		return failure{err: fail(fault.Invalid, "the prompt does not fit into the server's context%s: set context to its length", code)}
 	case s == http.StatusBadRequest || s == http.StatusUnprocessableEntity:

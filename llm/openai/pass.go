@@ -122,13 +122,13 @@ func (b *passedBody) Close() error {
 
 // Has reports whether the server has a model.
 func (e *Engine) Has(ctx context.Context, model string) bool {
-	if model == e.Model {
+	if model == e.ModelName() {
 		return true
 	}
 	var list struct {
 		Data []listed `json:"data"`
 	}
-	if !e.quick(ctx, "/v1/models", &list) {
+	if e.get(ctx, "/v1/models", &list) != nil {
 		return false
 	}
 	for _, l := range list.Data {
