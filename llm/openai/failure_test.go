@@ -70,6 +70,11 @@ func fails(status int, body string, headers ...string) http.HandlerFunc {
 
 func text(s string) string { return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":%q}}]}`, s) }
 
+// unfinished is a piece as servers send it that write no reason as an empty one.
+func unfinished(s string) string {
+	return strings.Replace(text(s), "}}]}", `},"finish_reason":""}]}`, 1)
+}
+
 const (
 	stop   = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 	counts = `{"choices":[],"usage":{"prompt_tokens":20,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":16}}}`
@@ -143,6 +148,9 @@ func TestFailures(t *testing.T) {
 		{"a prompt that is too long", []http.HandlerFunc{fails(400, `{"error":{"message":"maximum context length is 9","code":"context_length_exceeded"}}`)}, "", fault.Invalid, "does not fit", 1, nil},
 		{"a redirect", []http.HandlerFunc{fails(307, "", "Location", "http://elsewhere.example/")}, "", fault.Unavailable, "redirects", 1, nil},
 		{"a filter", []http.HandlerFunc{says(`{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`)}, "", fault.Unavailable, "filter", 1, nil},
+		{"an empty reason with each piece", []http.HandlerFunc{says(unfinished("At "), unfinished("ten."), stop, done)}, "At ten.", 0, "", 1, nil},
+		{"nothing but [DONE]", []http.HandlerFunc{says(done), good}, "At ten.", 0, "", 2, []time.Duration{250 * ms}},
+		{"no reason at the end", []http.HandlerFunc{says(text("At "), text("ten."), done)}, "At ten.", 0, "", 1, nil},
 		{"no usage, no [DONE]", []http.HandlerFunc{says(text("At "), text("ten."), stop)}, "At ten.", 0, "", 1, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

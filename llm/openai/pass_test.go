@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-
 )
 
 // A client whose body fails gets its own error, and others are served on.

@@ -219,7 +219,7 @@ func (a *answering) choice(c choice) error {
 			return err
 		}
 	}
-	if c.Finish != nil && a.finish == "" {
+	if c.Finish != nil && *c.Finish != "" && a.finish == "" {
 		return a.ends(*c.Finish)
 	}
 	return nil
@@ -274,7 +274,9 @@ func (a *answering) ends(reason string) (err error) {
 // end makes the result of what came.
 func (a *answering) end(err error) error {
 	if err == nil && a.finish == "" { // [DONE] without a reason
-		err = a.ends("stop")
+		if err = a.ends("stop"); a.answer && a.pieces == 0 && !a.thought {
+			err = errBroken
+		}
 	}
 	res := &a.result
 	if a.answer {

@@ -41,10 +41,10 @@ type server struct {
 	model      string
 	context    int
 	parameters uint64
-	bytes      uint64 // of the weights
-	train      int    // positions the model was trained for
-	digest     string   // of the model; empty: the server does not say it
-	identity   []string // what tells the model from others, beside its name
+	bytes      uint64       // of the weights
+	train      int          // positions the model was trained for
+	digest     string       // of the model; empty: the server does not say it
+	identity   []string     // what tells the model from others, beside its name
 	marks      []reply.Mark // of thoughts
 }
 
