@@ -84,7 +84,8 @@ func (s *Server) orPass(own func(w http.ResponseWriter, r *http.Request, text []
 		if err := requireType(r, jsonType); err != nil {
 			return err
 		}
-		if s.Upstream != nil {
+		mayPass := s.Upstream != nil && grantOf(r.Context()).permits(passNeed(r.Method), "")
+		if mayPass {
 			setBodyLimit(r, maxPassed)
 		}
 		text, err := readText(r)
@@ -92,7 +93,7 @@ func (s *Server) orPass(own func(w http.ResponseWriter, r *http.Request, text []
 			return err
 		}
 		err = own(w, r, text)
-		if err == nil || s.Upstream == nil || begun(w) || !grantOf(r.Context()).permits(passNeed(r.Method), "") {
+		if err == nil || !mayPass || begun(w) {
 			return err
 		}
 		text = s.passable(r.Context(), text, err)

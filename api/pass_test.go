@@ -81,6 +81,7 @@ func TestPass(t *testing.T) {
 		{"an image, for a token that asks", chatPath, `{"model":"mail","messages":[{"role":"user","content":` + image + `}]}`, askToken, 400, ""},
 		{"a wrong request", chatPath, `{"model":"mail","messages":[]}`, writeToken, 400, ""},
 		{"a large body for a model of the server", chatPath, `{"model":"big","user":"` + long + `",` + oneTurn + `}`, writeToken, 201, `POST /v1/chat/completions  {"model":"big","user":"` + long + `",` + oneTurn + `}`},
+		{"a large body that is no JSON, for a token that asks", chatPath, `{"model":"` + long, askToken, 413, ""}, // not read to see that
 		{"a large body for a space", chatPath, `{"model":"mail","user":"` + long + `",` + oneTurn + `}`, writeToken, 413, ""},
 		{"a response", "POST /v1/responses", `{"model":"big","input":"When?","background":true}`, writeToken, 201, `POST /v1/responses  {"model":"big","input":"When?","background":true}`},
 		{"vectors", "POST /v1/embeddings", `{"model":"big","input":[[1,2]]}`, writeToken, 201, `POST /v1/embeddings  {"model":"big","input":[[1,2]]}`},
