@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -127,6 +128,8 @@ func (s *Server) passable(ctx context.Context, text []byte, refused error) []byt
 		return text
 	case name == problemModelNotFound || name == problemTooLarge:
 		return nil
+	case name == problemUnsupported && !asksForm(body): // a fault of the settings, that a server must not hide
+		return nil
 	}
 	body["model"], _ = json.Marshal(s.Upstream.Model())
 	text, err := json.Marshal(body)
@@ -134,6 +137,15 @@ func (s *Server) passable(ctx context.Context, text []byte, refused error) []byt
 		return nil
 	}
 	return text
+}
+
+// asksForm says whether a request asks for a form of its answer, which not each engine can hold
+// answers to.
+func asksForm(body map[string]json.RawMessage) bool {
+	return slices.ContainsFunc([]string{"response_format", "text", "tools"}, func(field string) bool {
+		raw := string(body[field])
+		return raw != "" && raw != "null"
+	})
 }
 
 // decodeOpenAI reads the JSON of an OpenAI request.

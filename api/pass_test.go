@@ -120,6 +120,24 @@ func TestPass(t *testing.T) {
 	}
 }
 
+// A form that the engine cannot hold an answer to is passed on, but no fault of a space's settings.
+func TestPassUnsupported(t *testing.T) {
+	p := &passed{}
+	srv := testServer(t, Backend{Ask: func(context.Context, AskRequest, Listener) (Answer, error) {
+		return Answer{}, fault.New(fault.Unsupported, "test", "not here")
+	}}, func(o *Options) { o.Upstream = p.upstream() })
+	for body, want := range map[string]int{
+		`{"model":"mail",` + oneTurn + `}`:                                                       501,
+		`{"model":"mail","tools":null,` + oneTurn + `}`:                                          501,
+		`{"model":"mail","response_format":{"type":"json_object"},` + oneTurn + `}`:              201,
+		`{"model":"mail","tools":[{"type":"function","function":{"name":"f"}}],` + oneTurn + `}`: 201,
+	} {
+		if resp, text := send(t, srv, chatPath, body); resp.StatusCode != want || len(p.was()) > 0 != (want == 201) {
+			t.Errorf("%s: %s, want %d: %s", body, resp.Status, want, text)
+		}
+	}
+}
+
 // Without a server nothing is passed on, and a server that fails is a part that fails.
 func TestPassNothing(t *testing.T) {
 	srv := testServer(t, Backend{})
