@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -166,14 +167,12 @@ func (e *Embedder) enter(ctx context.Context) (context.Context, func(), error) {
 // cut is a text as it is sent: no longer than the model reads, and not empty.
 func (e *Embedder) cut(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	ids := estimate(nil, text)
-	if len(ids) > e.info.MaxTokens {
-		var b strings.Builder
-		for _, p := range partsOfTokens(ids[:e.info.MaxTokens]) {
-			b.WriteString(p.text)
-		}
-		text = strings.ToValidUTF8(b.String(), "")
+	at := 0
+	for n := 0; n < e.info.MaxTokens && at < len(text); n++ {
+		_, letter := utf8.DecodeRuneInString(text[at:]) // embedding models have tokens for all writing; shorter helps where not
+		at += max(runLength(text[at:]), letter)
 	}
+	text = text[:at]
 	if strings.TrimSpace(text) == "" {
 		return nothing
 	}
