@@ -57,12 +57,19 @@ func (c *client) mayHaveChanged() bool { return c.checked.Load() != c.dials.Load
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
+// lasting is an error that stays although the server works: somebody must change a setting.
+type lasting struct{ error }
+
+func (l lasting) Unwrap() error { return l.error }
+
 // await repeats open while the server is not reached, for as long as Patience.
 func (c *client) await(ctx context.Context, open func() error) error {
 	until := c.Now().Add(c.Patience)
 	for {
 		err := open()
-		if k := fault.KindOf(err); err == nil || k != fault.Unavailable && k != fault.Overloaded || !c.Now().Before(until) {
+		k := fault.KindOf(err)
+		_, final := errors.AsType[lasting](err)
+		if err == nil || final || k != fault.Unavailable && k != fault.Overloaded || !c.Now().Before(until) {
 			return err
 		}
 		if err := c.Wait(ctx, time.Second); err != nil {
@@ -228,9 +235,9 @@ func (c *client) refused(resp *http.Response) failure {
 	fail := func(k fault.Kind, format string, args ...any) error { return fault.New(k, op, format, args...) }
 	switch s := resp.StatusCode; {
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		return failure{err: fail(fault.Unavailable, "%s refuses the key: check engine-key-file", c.host())}
+		return failure{err: lasting{fail(fault.Unavailable, "%s refuses the key: check engine-key-file", c.host())}}
 	case s == http.StatusNotFound:
-		return failure{err: fail(fault.Unavailable, "%s has no model %q, or does not know the path", c.host(), c.Model)}
+		return failure{err: lasting{fail(fault.Unavailable, "%s has no model %q, or does not know the path", c.host(), c.Model)}}
 	case s == http.StatusTooManyRequests:
 		return failure{err: fail(fault.Overloaded, "%s has too many requests", c.host()), again: true, after: c.retryAfter(resp), busy: true}
 	case s >= 500:
@@ -240,7 +247,7 @@ func (c *client) refused(resp *http.Response) failure {
 	case s == http.StatusBadRequest || s == http.StatusUnprocessableEntity:
 		return failure{err: fail(fault.Invalid, "%s refuses the request with status %d%s", c.host(), s, code)}
 	case s >= 300 && s < 400:
-		return failure{err: fail(fault.Unavailable, "%s redirects: set engine-url to the address that it redirects to", c.host())}
+		return failure{err: lasting{fail(fault.Unavailable, "%s redirects: set engine-url to the address that it redirects to", c.host())}}
 	}
 	return failure{err: fail(fault.Unavailable, "%s refuses the request with status %d%s", c.host(), resp.StatusCode, code)}
 }
@@ -286,7 +293,7 @@ func codeOf(text []byte) string {
 // tooLong says that an error is about the context's length.
 func tooLong(text []byte) bool {
 	s := strings.ToLower(string(text))
-	return strings.Contains(s, "context_length") || strings.Contains(s, "exceed_context") || strings.Contains(s, "context length") || strings.Contains(s, "context size") || strings.Contains(s, "max_tokens")
+	return strings.Contains(s, "context_length") || strings.Contains(s, "exceed_context") || strings.Contains(s, "context length") || strings.Contains(s, "context size")
 }
 
 // watched starts the watch anew with everything that comes.

@@ -17,6 +17,7 @@ type Engine struct {
 	named string // the model by the configuration; empty: the server's only one
 	now   atomic.Pointer[served]
 	line  line
+	known knownModels // of the server
 
 	// warmed counts tokens that the server computed for idle work alone, reused those that it
 	// had for questions.

@@ -147,6 +147,7 @@ func TestFailures(t *testing.T) {
 		{"no such model", []http.HandlerFunc{fails(404, quoted)}, "", fault.Unavailable, `no model "m"`, 1, nil},
 		{"a refused request", []http.HandlerFunc{fails(400, quoted)}, "", fault.Invalid, "(invalid_request_error)", 1, nil},
 		{"a prompt that is too long", []http.HandlerFunc{fails(400, `{"error":{"message":"maximum context length is 9","code":"context_length_exceeded"}}`)}, "", fault.Invalid, "does not fit", 1, nil},
+		{"a wrong max_tokens", []http.HandlerFunc{fails(400, `{"error":{"message":"max_tokens is not supported: use max_completion_tokens","code":"unsupported_parameter"}}`)}, "", fault.Invalid, "(unsupported_parameter)", 1, nil},
 		{"a redirect", []http.HandlerFunc{fails(307, "", "Location", "http://elsewhere.example/")}, "", fault.Unavailable, "redirects", 1, nil},
 		{"a filter", []http.HandlerFunc{says(`{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`)}, "", fault.Unavailable, "filter", 1, nil},
 		{"an empty reason with each piece", []http.HandlerFunc{says(unfinished("At "), unfinished("ten."), stop, done)}, "At ten.", 0, "", 1, nil},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +35,8 @@ func (e *Engine) Pass(ctx context.Context, p Passed) (*http.Response, error) {
 		return nil, err
 	}
 	f, resp := e.pass(ctx, p)
-	e.breaker.leave(f.err == nil, f.broken())
+	// A status of 5xx may be the fault of what the client sent: it counts as neither.
+	e.breaker.leave(f.err == nil && resp.StatusCode < http.StatusInternalServerError, f.broken())
 	return resp, f.err
 }
 
@@ -120,21 +123,35 @@ func (b *passedBody) Close() error {
 	return b.from.Close()
 }
 
-// Has reports whether the server has a model.
+// knownModels are the names of a server's models.
+type knownModels struct {
+	mu    sync.Mutex
+	names []string
+	until time.Time // they are asked for again
+}
+
+// keepModels is how long a list of a server's models is used.
+const keepModels = 10 * time.Second
+
+// Has reports whether the server has a model. A list of models is used for a while, so that wrong
+// names do not become as many requests.
 func (e *Engine) Has(ctx context.Context, model string) bool {
 	if model == e.ModelName() {
 		return true
 	}
-	var list struct {
-		Data []listed `json:"data"`
-	}
-	if e.get(ctx, "/v1/models", &list) != nil {
-		return false
-	}
-	for _, l := range list.Data {
-		if l.ID == model {
-			return true
+	e.known.mu.Lock()
+	defer e.known.mu.Unlock()
+	if !e.Now().Before(e.known.until) {
+		var list struct {
+			Data []listed `json:"data"`
+		}
+		if e.get(ctx, "/v1/models", &list) != nil {
+			return false
+		}
+		e.known.names, e.known.until = nil, e.Now().Add(keepModels)
+		for _, l := range list.Data {
+			e.known.names = append(e.known.names, l.ID)
 		}
 	}
-	return false
+	return slices.Contains(e.known.names, model)
 }
