@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/percached/percached/internal/base/fault"
 )
@@ -135,6 +136,54 @@ func TestPassUnsupported(t *testing.T) {
 		if resp, text := send(t, srv, chatPath, body); resp.StatusCode != want || len(p.was()) > 0 != (want == 201) {
 			t.Errorf("%s: %s, want %d: %s", body, resp.Status, want, text)
 		}
+	}
+}
+
+// A passed request counts in the token's quota, as a question if the model generates, and is in
+// the audit log without its path and text.
+func TestPassCounts(t *testing.T) {
+	for _, tc := range []struct {
+		what, body, token string
+		asks, status      int
+		want              Audited
+	}{
+		{"POST /v1/completions", `{"prompt":"dentist"}`, writeToken, 1, 201, Audited{Operation: "pass", Token: "write", Answer: "passed", IDs: map[string]string{"path": "completions"}}},
+		{"POST /v1/dentist/ferry", `{}`, writeToken, 1, 201, Audited{Operation: "pass", Token: "write", Answer: "passed", IDs: map[string]string{"path": "other"}}},
+		{"POST /v1/files", `{}`, writeToken, 0, 201, Audited{Operation: "pass", Token: "write", Answer: "passed", IDs: map[string]string{"path": "files"}}},
+		{"GET /v1/files/dentist", "", writeToken, 0, 201, Audited{Operation: "pass", Token: "write", Answer: "passed", IDs: map[string]string{"path": "files"}}},
+		{"POST /v1/completions", `{}`, askToken, 0, 403, Audited{Operation: "pass", Token: "ask", Outcome: "forbidden", IDs: map[string]string{"path": "completions"}}},
+		{chatPath, `{"model":"big",` + oneTurn + `}`, writeToken, 1, 201, Audited{Operation: "createChatCompletion", Token: "write", Answer: "passed", IDs: map[string]string{"path": "chat"}}},
+	} {
+		t.Run(tc.what+" "+tc.token, func(t *testing.T) {
+			q := &quotas{booked: map[string]int64{}}
+			var log []Audited
+			srv := testServer(t, Backend{Ask: func(context.Context, AskRequest, Listener) (Answer, error) {
+				return Answer{}, fault.New(fault.NotFound, "test", "no such space")
+			}}, func(o *Options) {
+				o.Upstream, o.Quota = (&passed{}).upstream(), q.take
+				o.Audit = Audit{Ready: func() error { return nil }, Write: func(a Audited) { log = append(log, a) }}
+			})
+			resp, body := send(t, srv, tc.what, tc.body, "Authorization: Bearer "+tc.token)
+			srv.Close() // a record follows its response
+			want := map[string]int64{}
+			if tc.status == 201 {
+				want[tc.want.Token+"0"] = 1
+			}
+			if tc.asks > 0 {
+				want[tc.want.Token+"1"] = int64(tc.asks)
+			}
+			if d := cmp.Diff(want, q.booked); d != "" || resp.StatusCode != tc.status {
+				t.Errorf("%s: %s\n%s", resp.Status, body, d)
+			}
+			record, outcome := tc.want, "done"
+			if record.Outcome != "" {
+				outcome = record.Outcome
+			}
+			record.Status, record.Outcome = tc.status, outcome
+			if d := cmp.Diff([]Audited{record}, log, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Audited{}, "Name", "Request", "Sync")); d != "" {
+				t.Error(d)
+			}
+		})
 	}
 }
 
