@@ -20,14 +20,14 @@ type Audit struct {
 
 // Audited is an operation that ended. It contains no text of documents or questions.
 type Audited struct {
-	Operation string // its operationId
+	Operation string // its operationId, or "pass"
 	Token     string // the token's id
 	Name      string // the token's name
 	Space     string // empty: all, or none
 	Outcome   string // done, client_gone, or the name of a problem
 	Status    int
 	Request   string // the request's id
-	Answer    string // the outcome of a question
+	Answer    string // the outcome of a question, or "passed"
 	IDs       map[string]string
 	Counts    map[string]int64
 	Keys      []string // of the configuration or of the settings of a space
@@ -78,6 +78,13 @@ func (s *Server) audit(x *exchange, w *writer, status int) {
 		if isSpaceName(named) {
 			a.Space = named
 		}
+	}
+	passed := w.Header().Get(answerHeader) == answerPassed
+	if passed {
+		a.Answer = answerPassed
+	}
+	if passed || x.route.op == passOp {
+		a.IDs["path"] = passClass(x.path)
 	}
 	switch {
 	case x.problem != "":

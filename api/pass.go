@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -42,6 +43,33 @@ const (
 // maxPassed bounds the body of a passed request: images come in it.
 const maxPassed = 64 << 20
 
+// passOp names a passed request whose path percached does not serve, in the request log and the
+// audit log. It is no operation of openapi.yaml.
+const passOp = "pass"
+
+// passClasses are the parts of OpenAI's interface that a path names after /v1/; the audit log
+// names no other, because a path may be any text. A request with POST to one that is true, or to
+// another one, has the model generate.
+var passClasses = map[string]bool{
+	"audio": true, "batches": true, "chat": true, "completions": true, "images": true, "messages": true, "responses": true, "videos": true,
+	"embeddings": false, "files": false, "models": false, "moderations": false, "rerank": false, "tokenize": false, "uploads": false,
+}
+
+// passClass is the class of a path.
+func passClass(path string) string {
+	part, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
+	if _, known := passClasses[part]; known {
+		return part
+	}
+	return "other"
+}
+
+// generates says whether a passed request has the model generate.
+func generates(r *http.Request) bool {
+	model, known := passClasses[passClass(r.URL.Path)]
+	return r.Method == http.MethodPost && (model || !known)
+}
+
 // passNeed is the grant that a passed request needs: it costs what the owner's key costs.
 func passNeed(method string) access {
 	switch method {
@@ -70,7 +98,7 @@ func (s *Server) isPassable(path string) bool {
 
 // passPath passes on a request whose path percached does not serve.
 func (s *Server) passPath(w http.ResponseWriter, r *http.Request) error {
-	return s.serve(route{method: "*", path: r.URL.Path, need: passNeed(r.Method), serve: func(w http.ResponseWriter, r *http.Request) error {
+	return s.serve(route{op: passOp, method: "*", path: r.URL.Path, need: passNeed(r.Method), serve: func(w http.ResponseWriter, r *http.Request) error {
 		setBodyLimit(r, maxPassed)
 		return s.pass(w, r, r.Body, r.ContentLength)
 	}}, w, r)
@@ -84,7 +112,8 @@ func (s *Server) orPass(own func(w http.ResponseWriter, r *http.Request, text []
 		if err := requireType(r, jsonType); err != nil {
 			return err
 		}
-		if s.Upstream != nil {
+		mayPass := s.Upstream != nil && grantOf(r.Context()).permits(passNeed(r.Method), "")
+		if mayPass {
 			setBodyLimit(r, maxPassed)
 		}
 		text, err := readText(r)
@@ -92,7 +121,7 @@ func (s *Server) orPass(own func(w http.ResponseWriter, r *http.Request, text []
 			return err
 		}
 		err = own(w, r, text)
-		if err == nil || s.Upstream == nil || begun(w) || !grantOf(r.Context()).permits(passNeed(r.Method), "") {
+		if err == nil || !mayPass || begun(w) {
 			return err
 		}
 		text = s.passable(r.Context(), text, err)
@@ -123,8 +152,11 @@ func (s *Server) passable(ctx context.Context, text []byte, refused error) []byt
 	}
 	switch {
 	case s.Upstream.Has(ctx, model):
+		exchangeOf(ctx).space = "" // the model is no space
 		return text
 	case name == problemModelNotFound || name == problemTooLarge:
+		return nil
+	case name == problemUnsupported && !asksForm(body): // a fault of the settings, that a server must not hide
 		return nil
 	}
 	body["model"], _ = json.Marshal(s.Upstream.Model())
@@ -133,6 +165,15 @@ func (s *Server) passable(ctx context.Context, text []byte, refused error) []byt
 		return nil
 	}
 	return text
+}
+
+// asksForm says whether a request asks for a form of its answer, which not each engine can hold
+// answers to.
+func asksForm(body map[string]json.RawMessage) bool {
+	return slices.ContainsFunc([]string{"response_format", "text", "tools"}, func(field string) bool {
+		raw := string(body[field])
+		return raw != "" && raw != "null"
+	})
 }
 
 // decodeOpenAI reads the JSON of an OpenAI request.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/percached/percached/internal/base/fault"
 )
@@ -81,6 +82,7 @@ func TestPass(t *testing.T) {
 		{"an image, for a token that asks", chatPath, `{"model":"mail","messages":[{"role":"user","content":` + image + `}]}`, askToken, 400, ""},
 		{"a wrong request", chatPath, `{"model":"mail","messages":[]}`, writeToken, 400, ""},
 		{"a large body for a model of the server", chatPath, `{"model":"big","user":"` + long + `",` + oneTurn + `}`, writeToken, 201, `POST /v1/chat/completions  {"model":"big","user":"` + long + `",` + oneTurn + `}`},
+		{"a large body that is no JSON, for a token that asks", chatPath, `{"model":"` + long, askToken, 413, ""}, // not read to see that
 		{"a large body for a space", chatPath, `{"model":"mail","user":"` + long + `",` + oneTurn + `}`, writeToken, 413, ""},
 		{"a response", "POST /v1/responses", `{"model":"big","input":"When?","background":true}`, writeToken, 201, `POST /v1/responses  {"model":"big","input":"When?","background":true}`},
 		{"vectors", "POST /v1/embeddings", `{"model":"big","input":[[1,2]]}`, writeToken, 201, `POST /v1/embeddings  {"model":"big","input":[[1,2]]}`},
@@ -114,6 +116,72 @@ func TestPass(t *testing.T) {
 			}
 			if how == "passed" && (body != "from the server" || resp.Header.Get("Content-Type") != "audio/mpeg" || resp.Header.Get("Set-Cookie") != "" || len(a.was()) != 0) {
 				t.Errorf("the response is %q with %v, and %d questions were asked", body, resp.Header, len(a.was()))
+			}
+		})
+	}
+}
+
+// A form that the engine cannot hold an answer to is passed on, but no fault of a space's settings.
+func TestPassUnsupported(t *testing.T) {
+	p := &passed{}
+	srv := testServer(t, Backend{Ask: func(context.Context, AskRequest, Listener) (Answer, error) {
+		return Answer{}, fault.New(fault.Unsupported, "test", "not here")
+	}}, func(o *Options) { o.Upstream = p.upstream() })
+	for body, want := range map[string]int{
+		`{"model":"mail",` + oneTurn + `}`:                                                       501,
+		`{"model":"mail","tools":null,` + oneTurn + `}`:                                          501,
+		`{"model":"mail","response_format":{"type":"json_object"},` + oneTurn + `}`:              201,
+		`{"model":"mail","tools":[{"type":"function","function":{"name":"f"}}],` + oneTurn + `}`: 201,
+	} {
+		if resp, text := send(t, srv, chatPath, body); resp.StatusCode != want || len(p.was()) > 0 != (want == 201) {
+			t.Errorf("%s: %s, want %d: %s", body, resp.Status, want, text)
+		}
+	}
+}
+
+// A passed request counts in the token's quota, as a question if the model generates, and is in
+// the audit log without its path and text.
+func TestPassCounts(t *testing.T) {
+	for _, tc := range []struct {
+		what, body, token string
+		asks, status      int
+		want              Audited
+	}{
+		{"POST /v1/completions", `{"prompt":"dentist"}`, writeToken, 1, 201, Audited{Operation: "pass", Token: "write", Answer: "passed", IDs: map[string]string{"path": "completions"}}},
+		{"POST /v1/dentist/ferry", `{}`, writeToken, 1, 201, Audited{Operation: "pass", Token: "write", Answer: "passed", IDs: map[string]string{"path": "other"}}},
+		{"POST /v1/files", `{}`, writeToken, 0, 201, Audited{Operation: "pass", Token: "write", Answer: "passed", IDs: map[string]string{"path": "files"}}},
+		{"GET /v1/files/dentist", "", writeToken, 0, 201, Audited{Operation: "pass", Token: "write", Answer: "passed", IDs: map[string]string{"path": "files"}}},
+		{"POST /v1/completions", `{}`, askToken, 0, 403, Audited{Operation: "pass", Token: "ask", Outcome: "forbidden", IDs: map[string]string{"path": "completions"}}},
+		{chatPath, `{"model":"big",` + oneTurn + `}`, writeToken, 1, 201, Audited{Operation: "createChatCompletion", Token: "write", Answer: "passed", IDs: map[string]string{"path": "chat"}}},
+	} {
+		t.Run(tc.what+" "+tc.token, func(t *testing.T) {
+			q := &quotas{booked: map[string]int64{}}
+			var log []Audited
+			srv := testServer(t, Backend{Ask: func(context.Context, AskRequest, Listener) (Answer, error) {
+				return Answer{}, fault.New(fault.NotFound, "test", "no such space")
+			}}, func(o *Options) {
+				o.Upstream, o.Quota = (&passed{}).upstream(), q.take
+				o.Audit = Audit{Ready: func() error { return nil }, Write: func(a Audited) { log = append(log, a) }}
+			})
+			resp, body := send(t, srv, tc.what, tc.body, "Authorization: Bearer "+tc.token)
+			srv.Close() // a record follows its response
+			want := map[string]int64{}
+			if tc.status == 201 {
+				want[tc.want.Token+"0"] = 1
+			}
+			if tc.asks > 0 {
+				want[tc.want.Token+"1"] = int64(tc.asks)
+			}
+			if d := cmp.Diff(want, q.booked); d != "" || resp.StatusCode != tc.status {
+				t.Errorf("%s: %s\n%s", resp.Status, body, d)
+			}
+			record, outcome := tc.want, "done"
+			if record.Outcome != "" {
+				outcome = record.Outcome
+			}
+			record.Status, record.Outcome = tc.status, outcome
+			if d := cmp.Diff([]Audited{record}, log, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Audited{}, "Name", "Request", "Sync")); d != "" {
+				t.Error(d)
 			}
 		})
 	}

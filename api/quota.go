@@ -45,7 +45,7 @@ func (s *Server) takeQuota(rt route, x *exchange, r *http.Request) error {
 		return err
 	}
 	switch {
-	case slices.Contains(askOps, rt.op):
+	case slices.Contains(askOps, rt.op), rt.op == passOp && generates(r):
 		return take(UseAsk, 1)
 	case rt.isUpload() && r.ContentLength >= 0:
 		return take(UseUpload, r.ContentLength)

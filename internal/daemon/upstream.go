@@ -26,7 +26,7 @@ func (d *daemon) upstream() *api.Upstream {
 	return &api.Upstream{
 		Model: func() string {
 			if e := server(); e != nil {
-				return e.Model
+				return e.ModelName()
 			}
 			return ""
 		},

@@ -49,3 +49,15 @@ func (n *Node) openRemoteEmbedder(ctx context.Context, c Options) (err error) {
 	n.closers = append(n.closers, e.Close)
 	return nil
 }
+
+// checkServers notices that a server has another model, also while stored answers alone are
+// served.
+func (n *Node) checkServers(ctx context.Context) {
+	for _, part := range []any{n.Engine, n.Embedder} {
+		if server, ok := part.(interface{ Check(context.Context) error }); ok {
+			if err := server.Check(ctx); err != nil && ctx.Err() == nil {
+				n.Log.Warn("the model of a server has changed", "error", err)
+			}
+		}
+	}
+}

@@ -49,7 +49,8 @@ const FlushInterval = time.Minute
 
 // FlushOnTick writes the counts in memory at every tick until ctx ends: uses, hits,
 // questions of the history, savings of idle work. A crash loses the counts since the last
-// tick. A failed write is repeated at the next tick.
+// tick. A failed write is repeated at the next tick. It also asks servers whether they still
+// have their models.
 func (n *Node) FlushOnTick(ctx context.Context, when <-chan time.Time) {
 	for failed := false; ; {
 		select {
@@ -61,6 +62,7 @@ func (n *Node) FlushOnTick(ctx context.Context, when <-chan time.Time) {
 				n.Log.Warn("cannot write counts to disk; will retry every minute", "kind", fault.KindOf(err), "error", err)
 			}
 			failed = err != nil
+			n.checkServers(ctx)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -30,30 +31,45 @@ type client struct {
 	Config
 	http    *http.Client
 	breaker breaker
+	dials   atomic.Int64 // connections that were begun
+	checked atomic.Int64 // dials before the server was last asked what it is
 }
 
 func newClient(c Config) *client {
 	// No proxy and no redirect: percached connects to the configured address only.
+	made := &client{Config: c, breaker: breaker{now: c.Now}}
+	dialer := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			made.dials.Add(1)
+			return dialer.DialContext(ctx, network, address)
+		},
 		TLSHandshakeTimeout: 10 * time.Second, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
 		ForceAttemptHTTP2: true, DisableCompression: true,
 	}
-	return &client{
-		Config:  c,
-		http:    &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		breaker: breaker{now: c.Now},
-	}
+	made.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return made
 }
 
+// mayHaveChanged says that another server may listen at the address since ask: one that is
+// replaced closes its connections.
+func (c *client) mayHaveChanged() bool { return c.checked.Load() != c.dials.Load() }
+
 func (c *client) close() { c.http.CloseIdleConnections() }
+
+// lasting is an error that stays although the server works: somebody must change a setting.
+type lasting struct{ error }
+
+func (l lasting) Unwrap() error { return l.error }
 
 // await repeats open while the server is not reached, for as long as Patience.
 func (c *client) await(ctx context.Context, open func() error) error {
 	until := c.Now().Add(c.Patience)
 	for {
 		err := open()
-		if k := fault.KindOf(err); err == nil || k != fault.Unavailable && k != fault.Overloaded || !c.Now().Before(until) {
+		k := fault.KindOf(err)
+		_, final := errors.AsType[lasting](err)
+		if err == nil || final || k != fault.Unavailable && k != fault.Overloaded || !c.Now().Before(until) {
 			return err
 		}
 		if err := c.Wait(ctx, time.Second); err != nil {
@@ -113,6 +129,8 @@ type failure struct {
 	err   error         // nil: it worked
 	again bool          // another try may work
 	after time.Duration // the pause that the server wants
+	busy  bool          // the server answered that it cannot answer now
+	lost  bool          // there was no answer, or not all of it
 }
 
 // broken says that the server does not work, and not only that it is busy.
@@ -158,7 +176,7 @@ func (c *client) once(ctx context.Context, r request, body []byte) failure {
 		f.again = f.again && again
 		return f
 	}
-	return failure{err: err, again: again}
+	return failure{err: err, again: again, lost: again}
 }
 
 // authorize sets the key.
@@ -178,7 +196,7 @@ func (c *client) host() string {
 func (c *client) lost(ctx context.Context, err error) failure {
 	if cause := context.Cause(ctx); cause != nil {
 		if fault.KindOf(cause) == fault.Unavailable && !errors.Is(cause, llm.ErrClosed) && !errors.Is(cause, llm.ErrPreempted) {
-			return failure{err: cause, again: true} // the silence
+			return failure{err: cause, again: true, lost: true} // the silence
 		}
 		return failure{err: ended(ctx, cause)}
 	}
@@ -195,7 +213,7 @@ func (c *client) lost(ctx context.Context, err error) failure {
 	default:
 		what = "the connection broke"
 	}
-	return failure{err: fault.New(fault.Unavailable, op, "cannot reach %s: %s", c.host(), what), again: true}
+	return failure{err: fault.New(fault.Unavailable, op, "cannot reach %s: %s", c.host(), what), again: true, lost: true}
 }
 
 // ended is the error of a request whose context has ended.
@@ -217,19 +235,19 @@ func (c *client) refused(resp *http.Response) failure {
 	fail := func(k fault.Kind, format string, args ...any) error { return fault.New(k, op, format, args...) }
 	switch s := resp.StatusCode; {
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		return failure{err: fail(fault.Unavailable, "%s refuses the key: check engine-key-file", c.host())}
+		return failure{err: lasting{fail(fault.Unavailable, "%s refuses the key: check engine-key-file", c.host())}}
 	case s == http.StatusNotFound:
-		return failure{err: fail(fault.Unavailable, "%s has no model %q, or does not know the path", c.host(), c.Model)}
+		return failure{err: lasting{fail(fault.Unavailable, "%s has no model %q, or does not know the path", c.host(), c.Model)}}
 	case s == http.StatusTooManyRequests:
-		return failure{err: fail(fault.Overloaded, "%s has too many requests", c.host()), again: true, after: c.retryAfter(resp)}
-	case s == http.StatusServiceUnavailable, s >= 500:
-		return failure{err: fail(fault.Unavailable, "%s failed with status %d%s", c.host(), s, code), again: true, after: c.retryAfter(resp)}
+		return failure{err: fail(fault.Overloaded, "%s has too many requests", c.host()), again: true, after: c.retryAfter(resp), busy: true}
+	case s >= 500:
+		return failure{err: fail(fault.Unavailable, "%s failed with status %d%s", c.host(), s, code), again: true, after: c.retryAfter(resp), busy: s == http.StatusServiceUnavailable}
 	case s == http.StatusRequestEntityTooLarge, s == http.StatusBadRequest && tooLong(text):
 		return failure{err: fail(fault.Invalid, "the prompt does not fit into the server's context%s: set context to its length", code)}
 	case s == http.StatusBadRequest || s == http.StatusUnprocessableEntity:
 		return failure{err: fail(fault.Invalid, "%s refuses the request with status %d%s", c.host(), s, code)}
 	case s >= 300 && s < 400:
-		return failure{err: fail(fault.Unavailable, "%s redirects: set engine-url to the address that it redirects to", c.host())}
+		return failure{err: lasting{fail(fault.Unavailable, "%s redirects: set engine-url to the address that it redirects to", c.host())}}
 	}
 	return failure{err: fail(fault.Unavailable, "%s refuses the request with status %d%s", c.host(), resp.StatusCode, code)}
 }
@@ -275,7 +293,7 @@ func codeOf(text []byte) string {
 // tooLong says that an error is about the context's length.
 func tooLong(text []byte) bool {
 	s := strings.ToLower(string(text))
-	return strings.Contains(s, "context_length") || strings.Contains(s, "exceed_context") || strings.Contains(s, "context length") || strings.Contains(s, "context size") || strings.Contains(s, "max_tokens")
+	return strings.Contains(s, "context_length") || strings.Contains(s, "exceed_context") || strings.Contains(s, "context length") || strings.Contains(s, "context size")
 }
 
 // watched starts the watch anew with everything that comes.

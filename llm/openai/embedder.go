@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -32,7 +34,9 @@ type EmbedderConfig struct {
 // Embedder implements llm.Embedder on a server.
 type Embedder struct {
 	*client
-	info percached.EmbedderInfo
+	info    percached.EmbedderInfo
+	named   string      // the model by the configuration; empty: the server's only one
+	changed atomic.Bool // the server has another model
 
 	mu      sync.Mutex
 	closed  bool
@@ -45,7 +49,7 @@ var _ llm.Embedder = (*Embedder)(nil)
 
 // OpenEmbedder connects to a server and embeds one text.
 func OpenEmbedder(ctx context.Context, c EmbedderConfig) (*Embedder, error) {
-	e := &Embedder{client: newClient(c.Config), running: map[int]context.CancelCauseFunc{}}
+	e := &Embedder{client: newClient(c.Config), named: c.Model, running: map[int]context.CancelCauseFunc{}}
 	if err := e.open(ctx, c); err != nil {
 		_ = e.Close()
 		return nil, err
@@ -56,7 +60,7 @@ func OpenEmbedder(ctx context.Context, c EmbedderConfig) (*Embedder, error) {
 func (e *Embedder) open(ctx context.Context, c EmbedderConfig) error {
 	var s server
 	err := e.await(ctx, func() (err error) {
-		s, err = e.ask(ctx)
+		s, err = e.ask(ctx, e.named)
 		return err
 	})
 	if err != nil {
@@ -78,11 +82,30 @@ func (e *Embedder) open(ctx context.Context, c EmbedderConfig) error {
 		return err
 	}
 	e.info.Dimensions = len(one[0])
+	e.info.Fingerprint = e.fingerprint(s)
+	return nil
+}
+
+// fingerprint identifies the vectors of a server.
+func (e *Embedder) fingerprint(s server) string {
 	sum := sha256.New()
 	for _, v := range append([]string{"openai", s.model, fmt.Sprint(e.info.Dimensions, e.info.MaxTokens), e.info.QueryPrefix, e.info.DocumentPrefix}, s.identity...) {
 		sum.Write(append([]byte(v), 0))
 	}
-	e.info.Fingerprint = hex.EncodeToString(sum.Sum(nil))
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Check asks the server again what it is. It fails if the server has another model than when it
+// was opened: its vectors cannot be compared with those of documents.
+func (e *Embedder) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if s, err := e.ask(ctx, e.named); err == nil {
+		e.changed.Store(e.fingerprint(s) != e.info.Fingerprint)
+	}
+	if e.changed.Load() {
+		return fault.New(fault.Unavailable, op, "%s embeds with another model now: restart percached, which then embeds everything anew", e.host())
+	}
 	return nil
 }
 
@@ -112,6 +135,11 @@ func (e *Embedder) Embed(ctx context.Context, p percached.Priority, texts []stri
 		}
 		all = append(all, got...)
 	}
+	if e.changed.Load() || e.mayHaveChanged() {
+		if err := e.Check(ctx); err != nil {
+			return nil, fault.Wrap(op, err)
+		}
+	}
 	return all, nil
 }
 
@@ -139,14 +167,12 @@ func (e *Embedder) enter(ctx context.Context) (context.Context, func(), error) {
 // cut is a text as it is sent: no longer than the model reads, and not empty.
 func (e *Embedder) cut(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	ids := estimate(nil, text)
-	if len(ids) > e.info.MaxTokens {
-		var b strings.Builder
-		for _, p := range partsOfTokens(ids[:e.info.MaxTokens]) {
-			b.WriteString(p.text)
-		}
-		text = strings.ToValidUTF8(b.String(), "")
+	at := 0
+	for n := 0; n < e.info.MaxTokens && at < len(text); n++ {
+		_, letter := utf8.DecodeRuneInString(text[at:]) // embedding models have tokens for all writing; shorter helps where not
+		at += max(runLength(text[at:]), letter)
 	}
+	text = text[:at]
 	if strings.TrimSpace(text) == "" {
 		return nothing
 	}

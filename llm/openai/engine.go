@@ -14,13 +14,20 @@ import (
 // Engine implements llm.Engine on a server.
 type Engine struct {
 	*client
-	server server
-	info   percached.ModelInfo
-	line   line
+	named string // the model by the configuration; empty: the server's only one
+	now   atomic.Pointer[served]
+	line  line
+	known knownModels // of the server
 
 	// warmed counts tokens that the server computed for idle work alone, reused those that it
 	// had for questions.
 	warmed, reused atomic.Int64
+}
+
+// served is what the server serves.
+type served struct {
+	server server
+	info   percached.ModelInfo
 }
 
 var _ llm.Engine = (*Engine)(nil)
@@ -28,7 +35,7 @@ var _ llm.Engine = (*Engine)(nil)
 // Open connects to a server. It waits for one that is just starting, and sends it two short
 // prompts to see whether it keeps their beginnings.
 func Open(ctx context.Context, c Config) (*Engine, error) {
-	e := &Engine{client: newClient(c), line: line{limit: c.Queue}}
+	e := &Engine{client: newClient(c), named: c.Model, line: line{limit: c.Queue}}
 	if err := e.open(ctx); err != nil {
 		e.close()
 		return nil, err
@@ -37,26 +44,51 @@ func Open(ctx context.Context, c Config) (*Engine, error) {
 }
 
 func (e *Engine) open(ctx context.Context) error {
-	return e.await(ctx, func() (err error) {
-		if e.server, err = e.ask(ctx); err != nil {
+	return e.await(ctx, func() error {
+		s, err := e.ask(ctx, e.named)
+		if err != nil {
 			return err
 		}
-		e.Model, e.info = e.server.model, e.server.info(e.Context)
-		e.info.PrefixCache, err = e.keepsPrefixes(ctx)
+		e.Model = s.model
+		now := &served{s, s.info(e.Context)}
+		now.info.PrefixCache, err = e.keepsPrefixes(ctx, now)
+		e.now.Store(now)
 		return err
 	})
 }
 
+// Check asks the server again what it is. It fails if the server has another model than
+// before: stored answers of that one are not served from then on. A server that does not
+// answer is asked at the next Check.
+func (e *Engine) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	s, err := e.ask(ctx, e.named)
+	if err != nil {
+		return nil
+	}
+	next, old := &served{s, s.info(e.Context)}, e.now.Load()
+	next.info.PrefixCache = old.info.PrefixCache
+	e.now.Store(next)
+	if next.info.Fingerprint != old.info.Fingerprint {
+		return fault.New(fault.Unavailable, op, "%s serves another model now: ask again", e.host())
+	}
+	return nil
+}
+
+// ModelName is the model's name on the server.
+func (e *Engine) ModelName() string { return e.now.Load().server.model }
+
 // keepsPrefixes sends a prompt twice, and reports whether the server had its beginning the
 // second time by its own counters.
-func (e *Engine) keepsPrefixes(ctx context.Context) (bool, error) {
+func (e *Engine) keepsPrefixes(ctx context.Context, now *served) (bool, error) {
 	text := "This is a check of the prefix cache, and not a question."
 	for range 4 {
 		text += "\n" + text[:min(len(text), 200)]
 	}
 	var last percached.Usage
 	for range 2 {
-		r := run{Engine: e, begin: e.Now(), maxTokens: 1, messages: []message{{"system", text}, {"user", "-"}}}
+		r := run{Engine: e, served: now, begin: e.Now(), maxTokens: 1, messages: []message{{"system", text}, {"user", "-"}}}
 		if err := r.send(ctx); err != nil {
 			return false, err
 		}
@@ -66,7 +98,7 @@ func (e *Engine) keepsPrefixes(ctx context.Context) (bool, error) {
 }
 
 // Info implements llm.Engine.
-func (e *Engine) Info() percached.ModelInfo { return e.info }
+func (e *Engine) Info() percached.ModelInfo { return e.now.Load().info }
 
 // Tokenize implements llm.Engine. The tokens are estimates.
 func (e *Engine) Tokenize(segments []percached.Segment) ([][]int32, error) {
@@ -108,7 +140,7 @@ func (e *Engine) pays() bool {
 
 func (e *Engine) run(ctx context.Context, op string, p percached.Prompt, answer bool, emit func(string) error) (percached.Result, error) {
 	res := percached.Result{Slices: make([]*percached.Slice, len(p.Segments))}
-	r := run{Engine: e, answer: answer, prompt: p, emit: emit, maxTokens: 1}
+	r := run{Engine: e, served: e.now.Load(), answer: answer, prompt: p, emit: emit, maxTokens: 1}
 	if answer {
 		r.maxTokens = p.MaxTokens
 	}
@@ -123,6 +155,9 @@ func (e *Engine) run(ctx context.Context, op string, p percached.Prompt, answer 
 	defer leave()
 	r.begin = e.Now()
 	err = r.send(ctx)
+	if err == nil && e.mayHaveChanged() {
+		err = e.Check(ctx)
+	}
 	r.result.Slices = res.Slices
 	r.result.Times.Queue = r.begin.Sub(came)
 	if err == nil {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/percached/percached/internal/base/fault"
@@ -32,7 +35,8 @@ func (e *Engine) Pass(ctx context.Context, p Passed) (*http.Response, error) {
 		return nil, err
 	}
 	f, resp := e.pass(ctx, p)
-	e.breaker.leave(f.err == nil, f.broken())
+	// A status of 5xx may be the fault of what the client sent: it counts as neither.
+	e.breaker.leave(f.err == nil && resp.StatusCode < http.StatusInternalServerError, f.broken())
 	return resp, f.err
 }
 
@@ -44,7 +48,13 @@ func (e *Engine) pass(ctx context.Context, p Passed) (failure, *http.Response) {
 	if p.Query != "" {
 		target += "?" + p.Query
 	}
-	q, err := http.NewRequestWithContext(inner, p.Method, target, p.Body)
+	var body io.Reader
+	var sent *sentBody
+	if p.Body != nil {
+		sent = &sentBody{Reader: p.Body}
+		body = sent
+	}
+	q, err := http.NewRequestWithContext(inner, p.Method, target, body)
 	if err != nil {
 		end()
 		return failure{err: fault.New(fault.Invalid, op, "the path is not one of a server")}, nil
@@ -59,6 +69,9 @@ func (e *Engine) pass(ctx context.Context, p Passed) (failure, *http.Response) {
 	resp, err := e.http.Do(q)
 	if err != nil {
 		f := e.lost(inner, err)
+		if failed := sent.failure(); failed != nil { // the client failed, and not the server
+			f = failure{err: failed}
+		}
 		end()
 		return f, nil
 	}
@@ -74,6 +87,30 @@ func (e *Engine) pass(ctx context.Context, p Passed) (failure, *http.Response) {
 	return failure{}, resp
 }
 
+// sentBody is the body of a passed request. It keeps the error with which reading it ended.
+type sentBody struct {
+	io.Reader
+	failed atomic.Pointer[error] // net/http may read on after a request has ended
+}
+
+func (b *sentBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		b.failed.Store(&err)
+	}
+	return n, err
+}
+
+func (b *sentBody) failure() error {
+	if b == nil {
+		return nil
+	}
+	if err := b.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // passedBody ends the request when it is closed.
 type passedBody struct {
 	watched
@@ -86,21 +123,35 @@ func (b *passedBody) Close() error {
 	return b.from.Close()
 }
 
-// Has reports whether the server has a model.
+// knownModels are the names of a server's models.
+type knownModels struct {
+	mu    sync.Mutex
+	names []string
+	until time.Time // they are asked for again
+}
+
+// keepModels is how long a list of a server's models is used.
+const keepModels = 10 * time.Second
+
+// Has reports whether the server has a model. A list of models is used for a while, so that wrong
+// names do not become as many requests.
 func (e *Engine) Has(ctx context.Context, model string) bool {
-	if model == e.Model {
+	if model == e.ModelName() {
 		return true
 	}
-	var list struct {
-		Data []listed `json:"data"`
-	}
-	if !e.quick(ctx, "/v1/models", &list) {
-		return false
-	}
-	for _, l := range list.Data {
-		if l.ID == model {
-			return true
+	e.known.mu.Lock()
+	defer e.known.mu.Unlock()
+	if !e.Now().Before(e.known.until) {
+		var list struct {
+			Data []listed `json:"data"`
+		}
+		if e.get(ctx, "/v1/models", &list) != nil {
+			return false
+		}
+		e.known.names, e.known.until = nil, e.Now().Add(keepModels)
+		for _, l := range list.Data {
+			e.known.names = append(e.known.names, l.ID)
 		}
 	}
-	return false
+	return slices.Contains(e.known.names, model)
 }

@@ -19,6 +19,7 @@ import (
 // run is one prompt at the server.
 type run struct {
 	*Engine
+	*served   // when the run began
 	prompt    percached.Prompt
 	answer    bool // false: the prompt is to be kept only
 	emit      func(string) error
@@ -118,7 +119,7 @@ func (r *run) validate(op string) error {
 // body is the request in OpenAI's format, with what the kind of server understands beside it.
 func (r *run) body() map[string]any {
 	b := map[string]any{
-		"model": r.Model, "messages": r.messages, "max_tokens": r.maxTokens, "temperature": 0, "stream": true,
+		"model": r.server.model, "messages": r.messages, "max_tokens": r.maxTokens, "temperature": 0, "stream": true,
 		"seed": r.prompt.Sampling.Seed & math.MaxInt32,
 	}
 	include := map[string]any{"include_usage": true}
@@ -218,7 +219,7 @@ func (a *answering) choice(c choice) error {
 			return err
 		}
 	}
-	if c.Finish != nil && a.finish == "" {
+	if c.Finish != nil && *c.Finish != "" && a.finish == "" {
 		return a.ends(*c.Finish)
 	}
 	return nil
@@ -273,7 +274,9 @@ func (a *answering) ends(reason string) (err error) {
 // end makes the result of what came.
 func (a *answering) end(err error) error {
 	if err == nil && a.finish == "" { // [DONE] without a reason
-		err = a.ends("stop")
+		if err = a.ends("stop"); a.answer && a.pieces == 0 && !a.thought {
+			err = errBroken
+		}
 	}
 	res := &a.result
 	if a.answer {

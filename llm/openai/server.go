@@ -29,6 +29,9 @@ const (
 // have by default.
 const usualContext = 4096
 
+// askTimeout is how long a server may take to say one thing of itself.
+const askTimeout = 10 * time.Second
+
 // reserve are tokens of the context for the server's chat template.
 const reserve = 64
 
@@ -38,9 +41,10 @@ type server struct {
 	model      string
 	context    int
 	parameters uint64
-	bytes      uint64 // of the weights
-	train      int    // positions the model was trained for
-	identity   []string
+	bytes      uint64       // of the weights
+	train      int          // positions the model was trained for
+	digest     string       // of the model; empty: the server does not say it
+	identity   []string     // what tells the model from others, beside its name
 	marks      []reply.Mark // of thoughts
 }
 
@@ -49,6 +53,7 @@ type listed struct {
 	ID     string `json:"id"`
 	Owner  string `json:"owned_by"`
 	Length int    `json:"max_model_len"` // vLLM, SGLang
+	Root   string `json:"root"`          // the weights behind the name: vLLM, SGLang
 	Meta   *struct {
 		Parameters uint64 `json:"n_params"`
 		Bytes      uint64 `json:"size"`
@@ -67,37 +72,45 @@ type props struct {
 }
 
 // ask asks a server what it is. It fails only if the server does not answer, or has no such
-// model.
-func (c *client) ask(ctx context.Context) (server, error) {
-	s := server{kind: other, model: c.Model, marks: reply.MarksOf("<think>", nil)}
+// model. model may be empty if the server has one.
+func (c *client) ask(ctx context.Context, model string) (server, error) {
+	c.checked.Store(c.dials.Load())
+	s := server{kind: other, model: model, marks: reply.MarksOf("<think>", nil)}
 	var list struct {
 		Data []listed `json:"data"`
 	}
-	if err := c.get(ctx, "/v1/models", &list); err != nil {
-		return s, err
+	if f := c.once(ctx, request{method: "GET", path: "/v1/models", read: readJSON(&list)}, nil); f.err != nil {
+		return s, f.err
 	}
 	var p props
-	if c.quick(ctx, "/props", &p) && p.Settings != nil {
+	found, err := c.quick(ctx, "/props", &p)
+	if err != nil {
+		return s, err
+	}
+	if found && p.Settings != nil {
 		s.kind, s.context, s.marks = llamaServer, p.Settings.Context, reply.MarksOf(p.Template, nil)
 		sum := sha256.Sum256([]byte(p.Template))
 		s.identity = append(s.identity, filepath.Base(p.Path), hex.EncodeToString(sum[:]))
 	}
-	at := slices.IndexFunc(list.Data, func(l listed) bool { return l.ID == c.Model || l.ID == c.Model+":latest" })
+	at := slices.IndexFunc(list.Data, func(l listed) bool { return l.ID == model || l.ID == model+":latest" })
 	switch {
 	case s.model == "" && len(list.Data) == 1, at < 0 && s.kind == llamaServer && len(list.Data) > 0: // it has one, by whatever name
 		at = 0
 	case s.model == "":
 		return s, fault.New(fault.Invalid, op, "set model to one that %s has: %s", c.host(), names(list.Data))
 	case at < 0 && len(list.Data) > 0:
-		return s, fault.New(fault.NotFound, op, "%s has no model %q; set model to one that it has: %s", c.host(), c.Model, names(list.Data))
+		return s, fault.New(fault.NotFound, op, "%s has no model %q; set model to one that it has: %s", c.host(), model, names(list.Data))
 	}
 	if at >= 0 {
 		s.take(list.Data[at])
 	}
 	if s.kind == other {
-		c.askOther(ctx, &s)
+		err = c.askOther(ctx, &s)
 	}
-	return s, nil
+	if s.kind != llamaServer && s.digest == "" { // its name says little of what the model is
+		s.identity = append(s.identity, c.base())
+	}
+	return s, err
 }
 
 // take takes what a server says of the model.
@@ -111,6 +124,9 @@ func (s *server) take(l listed) {
 	case "sglang":
 		s.kind = sglang
 	}
+	if l.Root != "" {
+		s.identity = append(s.identity, l.Root)
+	}
 	if l.Length > 0 {
 		s.context = l.Length
 	}
@@ -122,7 +138,7 @@ func (s *server) take(l listed) {
 }
 
 // askOther recognises servers by paths of their own.
-func (c *client) askOther(ctx context.Context, s *server) {
+func (c *client) askOther(ctx context.Context, s *server) error {
 	var version struct {
 		Version string `json:"version"`
 	}
@@ -130,21 +146,53 @@ func (c *client) askOther(ctx context.Context, s *server) {
 		Model string `json:"model_id"`
 		Total int    `json:"max_total_tokens"`
 	}
-	switch {
-	case c.quick(ctx, "/api/version", &version) && version.Version != "":
+	found, err := c.quick(ctx, "/api/version", &version)
+	if err != nil {
+		return err
+	}
+	if found && version.Version != "" {
 		s.kind = ollama
-	case c.quick(ctx, "/info", &info) && info.Model != "":
+		return c.askDigest(ctx, s)
+	}
+	if found, err = c.quick(ctx, "/info", &info); found && info.Model != "" {
 		s.kind, s.context = tgi, info.Total
 		s.identity = append(s.identity, info.Model)
 	}
+	return err
 }
 
-// quick reads a path that the server may not have.
-func (c *client) quick(ctx context.Context, path string, into any) bool {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+// askDigest asks Ollama for the digest of the model: a name can get other weights.
+func (c *client) askDigest(ctx context.Context, s *server) error {
+	var tags struct {
+		Models []struct {
+			Name   string `json:"name"`
+			Digest string `json:"digest"`
+		} `json:"models"`
+	}
+	_, err := c.quick(ctx, "/api/tags", &tags)
+	for _, m := range tags.Models {
+		if (m.Name == s.model || m.Name == s.model+":latest") && m.Digest != "" {
+			s.digest = m.Digest
+			s.identity = append(s.identity, m.Digest)
+		}
+	}
+	return err
+}
+
+// quick reads a path that the server may not have. It fails if the server cannot say now.
+func (c *client) quick(ctx context.Context, path string, into any) (found bool, err error) {
+	inner, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	f := c.once(ctx, request{method: "GET", path: path, read: readJSON(into)}, nil)
-	return f.err == nil
+	f := c.once(inner, request{method: "GET", path: path, read: readJSON(into)}, nil)
+	switch {
+	case f.err == nil:
+		return true, nil
+	case ctx.Err() != nil, f.busy, f.lost:
+		return false, f.err
+	case inner.Err() != nil:
+		return false, fault.New(fault.Unavailable, op, "%s did not answer GET %s within %v", c.host(), path, askTimeout)
+	}
+	return false, nil
 }
 
 // names are the first models of a server.

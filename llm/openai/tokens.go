@@ -2,8 +2,6 @@ package openai
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/percached/percached"
 	"github.com/percached/percached/internal/base/fault"
@@ -13,13 +11,12 @@ import (
 // before it asks. They are cut finer than those of usual models, so that a prompt that fits by
 // them fits on the server. A text can be made of its tokens again.
 //
-// A token is a mark, a byte, a letter beyond ASCII, or up to four characters of ASCII: a space
-// and a capital at most, then small letters. Digits and signs are alone, and emoji and the like
-// are as many tokens as bytes.
+// A token is a mark, a byte, or up to four characters of ASCII: a space and a capital at most,
+// then small letters. Digits and signs are alone. All beyond ASCII is as many tokens as bytes: a
+// vocabulary made for English has no more than that for other writing.
 const (
 	firstByte  = 4 // before it the marks
-	firstRune  = firstByte + 256
-	firstRun   = firstRune + utf8.MaxRune + 1
+	firstRun   = firstByte + 256
 	runLetters = 54 // of the alphabet of runs: none, a space, 26 small letters, 26 capitals
 	mostRun    = 4
 	vocabulary = firstRun + runLetters*runLetters*runLetters*runLetters
@@ -37,10 +34,6 @@ func estimate(ids []int32, text string) []int32 {
 				id = id*runLetters + letter(text[i])
 			}
 			ids, text = append(ids, firstRun+id), text[n:]
-			continue
-		}
-		if r, n := utf8.DecodeRuneInString(text); n > 1 && unicode.IsLetter(r) {
-			ids, text = append(ids, firstRune+r), text[n:]
 			continue
 		}
 		ids, text = append(ids, firstByte+int32(text[0])), text[1:]
@@ -89,10 +82,8 @@ func partsOfTokens(ids []int32) []part {
 		case id < firstByte:
 			flush()
 			all = append(all, part{mark: int(id)})
-		case id < firstRune:
-			text.WriteByte(byte(id - firstByte))
 		case id < firstRun:
-			text.WriteRune(id - firstRune)
+			text.WriteByte(byte(id - firstByte))
 		default:
 			text.WriteString(runOf(id - firstRun))
 		}
