@@ -129,10 +129,13 @@ func (i *Import) Read(ctx context.Context, from io.Reader) (percached.Space, err
 		return percached.Space{}, errors.Join(err, i.n.PromptFiles(i.space).Remove())
 	}
 	sp, err := i.n.Knowledge.Space(i.space)
-	if err == nil {
-		err = i.n.LimitTensors(sp)
+	if err != nil {
+		return sp, err
 	}
-	return sp, err
+	if err := i.n.LimitTensors(sp); err != nil { // the space exists
+		i.n.Log.Warn("cannot limit the tensors of an imported space; the next start will", "kind", fault.KindOf(err), "error", err)
+	}
+	return sp, nil
 }
 
 func (i *Import) readAll(ctx context.Context, from io.Reader) error {
