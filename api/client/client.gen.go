@@ -5040,7 +5040,8 @@ type ClientInterface interface {
 	// ImportSpaceWithBody Import a space
 	//
 	// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
-	// space of this name that is not empty is a conflict. The space exists when the whole archive
+	// space of this name is a conflict, unless it has no documents, answers, questions,
+	// conversations, waiting uploads and marks of deleted documents. The space exists when the whole archive
 	// is verified and stored; after an error or a crash nothing of it exists. The settings
 	// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 	// Token: admin, for all spaces.
@@ -7023,7 +7024,8 @@ func (c *Client) ListHistory(ctx context.Context, space SpacePath, params *ListH
 // ImportSpaceWithBody Import a space
 //
 // Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
-// space of this name that is not empty is a conflict. The space exists when the whole archive
+// space of this name is a conflict, unless it has no documents, answers, questions,
+// conversations, waiting uploads and marks of deleted documents. The space exists when the whole archive
 // is verified and stored; after an error or a crash nothing of it exists. The settings
 // `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 // Token: admin, for all spaces.
@@ -11955,7 +11957,8 @@ type ClientWithResponsesInterface interface {
 	// ImportSpaceWithBodyWithResponse Import a space
 	//
 	// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
-	// space of this name that is not empty is a conflict. The space exists when the whole archive
+	// space of this name is a conflict, unless it has no documents, answers, questions,
+	// conversations, waiting uploads and marks of deleted documents. The space exists when the whole archive
 	// is verified and stored; after an error or a crash nothing of it exists. The settings
 	// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 	// Token: admin, for all spaces.
@@ -15613,7 +15616,8 @@ func (c *ClientWithResponses) ListHistoryWithResponse(ctx context.Context, space
 // ImportSpaceWithBodyWithResponse Import a space
 //
 // Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
-// space of this name that is not empty is a conflict. The space exists when the whole archive
+// space of this name is a conflict, unless it has no documents, answers, questions,
+// conversations, waiting uploads and marks of deleted documents. The space exists when the whole archive
 // is verified and stored; after an error or a crash nothing of it exists. The settings
 // `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 // Token: admin, for all spaces.

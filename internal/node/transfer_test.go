@@ -119,11 +119,12 @@ func exported(t *testing.T, n *node.Node) []byte {
 	return b.Bytes()
 }
 
-func imports(ctx context.Context, n *node.Node, archive []byte) error {
-	i, err := n.BeginImport(ctx, moves)
-	if err == nil {
-		_, err = i.Read(ctx, bytes.NewReader(archive))
-	}
+func imports(ctx context.Context, n *node.Node, in *inbox.Inbox, archive []byte) error {
+	return importsAlone(ctx, n, in, archive, func(do func() error) error { return do() })
+}
+
+func importsAlone(ctx context.Context, n *node.Node, in *inbox.Inbox, archive []byte, alone func(func() error) error) error {
+	_, err := n.ImportSpace(ctx, in, moves, bytes.NewReader(archive), alone)
 	return err
 }
 
@@ -154,7 +155,7 @@ func TestExportIsWhole(t *testing.T) {
 			t.Errorf("the test has no record of the kind %s", kind)
 		}
 	}
-	if err := imports(t.Context(), to, archive); err != nil {
+	if err := imports(t.Context(), to, inboxOf(t, to), archive); err != nil {
 		t.Fatal(err)
 	}
 	there := slices.DeleteFunc(recordsOf(t, to), func(k string) bool { return strings.HasPrefix(k, "S") })
@@ -195,18 +196,19 @@ func TestImportIsAtomic(t *testing.T) {
 	archive := exported(t, from)
 	dir := t.TempDir()
 	to := moving(t, dir)
+	in := inboxOf(t, to)
 	loads := to.Library.Loads
 	failed := errors.New("failed")
 	crashed := filepath.Join(t.TempDir(), "crashed")
 	to.Library.Loads = append(slices.Clone(loads), func(string) error { // all records but one are written
 		return errors.Join(failed, os.CopyFS(crashed, os.DirFS(dir)))
 	})
-	if err := imports(t.Context(), to, archive); !errors.Is(err, failed) {
+	if err := imports(t.Context(), to, in, archive); !errors.Is(err, failed) {
 		t.Fatal(err)
 	}
 	to.Library.Loads = loads
 	notThere(t, to)
-	if err := imports(t.Context(), to, archive); err != nil {
+	if err := imports(t.Context(), to, in, archive); err != nil {
 		t.Error(err)
 	}
 	if err := os.Remove(filepath.Join(crashed, "lock")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -214,7 +216,7 @@ func TestImportIsAtomic(t *testing.T) {
 	}
 	after := moving(t, crashed)
 	notThere(t, after)
-	if err := imports(t.Context(), after, archive); err != nil {
+	if err := imports(t.Context(), after, inboxOf(t, after), archive); err != nil {
 		t.Error(err)
 	}
 	if due, err := moving(t, t.TempDir()).Library.NeedsCleanUp(); due || err != nil {
@@ -231,20 +233,22 @@ func TestImportAlone(t *testing.T) {
 	if _, err := to.Library.DeleteSpace(t.Context(), moves); err != nil {
 		t.Fatal(err)
 	}
-	first, err := to.BeginImport(t.Context(), moves)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := to.Library.CleanUp(t.Context(), nil); fault.KindOf(err) != fault.Conflict {
-		t.Errorf("a clean up after the deletion of an earlier space: %v", err)
-	}
-	if err := imports(t.Context(), to, archive); fault.KindOf(err) != fault.Conflict {
-		t.Errorf("a second import: %v", err)
-	}
-	if err := to.Library.FinishDeletion(t.Context(), moves); fault.KindOf(err) != fault.Conflict {
-		t.Errorf("creating the space: %v", err)
-	}
-	if _, err := first.Read(t.Context(), bytes.NewReader(archive)); err != nil {
+	in := inboxOf(t, to)
+	if err := importsAlone(t.Context(), to, in, archive, func(do func() error) error {
+		if err := do(); err != nil {
+			return err
+		}
+		if err := to.Library.CleanUp(t.Context(), nil); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a clean up after the deletion of an earlier space: %v", err)
+		}
+		if err := imports(t.Context(), to, in, archive); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a second import: %v", err)
+		}
+		if err := to.Library.FinishDeletion(t.Context(), moves); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("creating the space: %v", err)
+		}
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	want := recordsOf(t, to)
@@ -257,7 +261,70 @@ func TestImportAlone(t *testing.T) {
 	if d := cmp.Diff(left, recordsOf(t, to)); d != "" {
 		t.Errorf("a clean up changed the imported space:\n%q", d)
 	}
-	if err := imports(t.Context(), to, archive); fault.KindOf(err) != fault.Conflict {
+	if err := imports(t.Context(), to, in, archive); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("an import over a space: %v", err)
+	}
+}
+
+// An import takes the place of an empty space, but not if uploads of it wait, if it remembers
+// deleted documents, or if the archive is not one of this space.
+func TestImportIntoEmpty(t *testing.T) {
+	from, to := moving(t, t.TempDir()), moving(t, t.TempDir())
+	livedIn(t, from)
+	archive, in := exported(t, from), inboxOf(t, to)
+	empty := percached.Space{Name: moves, Kind: "notes", Settings: percached.Settings{K: new(3)}}
+	if err := to.Knowledge.CreateSpace(empty); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(why string, kind fault.Kind, archive []byte) {
+		t.Helper()
+		if err := imports(t.Context(), to, in, archive); fault.KindOf(err) != kind {
+			t.Errorf("%s: %v", why, err)
+		}
+		if sp, err := to.Knowledge.Space(moves); err != nil || cmp.Diff(empty, sp) != "" {
+			t.Errorf("%s: the empty space is now %+v: %v", why, sp, err)
+		}
+	}
+	refused("not an archive", fault.Invalid, []byte("text"))
+	sent, err := in.Accept(t.Context(), moves, "", func(take inbox.Take) error {
+		return take("boat.txt", strings.NewReader("The boat is red."))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("an upload waits", fault.Conflict, archive)
+	if err := in.Cancel(moves, sent.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := imports(t.Context(), to, in, archive); err != nil {
+		t.Error(err)
+	}
+}
+
+// An import does not replace marks of deleted documents.
+func TestImportOverMarks(t *testing.T) {
+	from, to := moving(t, t.TempDir()), moving(t, t.TempDir())
+	livedIn(t, from)
+	archive := exported(t, from)
+	if err := to.Knowledge.CreateSpace(percached.Space{Name: moves, Kind: "emails"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := to.Library.Add(t.Context(), moves, nodetest.Letters, nil); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := to.Knowledge.Documents(moves, percached.DocumentID{}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range docs {
+		if _, err := to.Library.DeleteForGood(t.Context(), moves, d.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := imports(t.Context(), to, inboxOf(t, to), archive); fault.KindOf(err) != fault.Conflict {
+		t.Error(err)
+	}
+	if n, err := to.Library.Remembered(moves); n != len(docs) || err != nil {
+		t.Errorf("%d marks are left of %d: %v", n, len(docs), err)
 	}
 }
