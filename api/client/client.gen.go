@@ -2621,7 +2621,7 @@ type Settings struct {
 	// Prompts The prompts of a space. An absent prompt is the built-in one.
 	Prompts *Prompts `json:"prompts,omitempty"`
 
-	// ReadOnly Whether changes of the space are refused (503 `read_only`), as while it is being moved.
+	// ReadOnly Whether changes of the space are refused (503 `read_only`), as while it is being moved. Other settings than `read_only` and `moved_to` are refused, too.
 	ReadOnly *bool `json:"read_only,omitempty"`
 
 	// Stride Number of questions predicted at a time, 1 to 50.

@@ -35,6 +35,9 @@ func TestReadOnlyAwaitsWrites(t *testing.T) {
 	if err := change(ended, `{"read_only":true}`); err != nil {
 		t.Error(err)
 	}
+	if err := change(t.Context(), `{"k":3}`); err == nil || err.Error() != api.SpaceReadOnly().Error() {
+		t.Errorf("another setting was changed: %v", err)
+	}
 	if err := change(t.Context(), `{"read_only":null}`); err != nil {
 		t.Error(err)
 	}
