@@ -5041,9 +5041,9 @@ type ClientInterface interface {
 	//
 	// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
 	// space of this name is a conflict, unless it has no documents, answers, questions,
-	// conversations, waiting uploads and marks of deleted documents. The space exists when the whole archive
-	// is verified and stored; after an error or a crash nothing of it exists. The settings
-	// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+	// conversations, waiting uploads and marks of deleted documents. The space exists when the
+	// whole archive is verified and stored; after an error or a crash nothing of it exists. The
+	// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type.
@@ -7025,9 +7025,9 @@ func (c *Client) ListHistory(ctx context.Context, space SpacePath, params *ListH
 //
 // Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
 // space of this name is a conflict, unless it has no documents, answers, questions,
-// conversations, waiting uploads and marks of deleted documents. The space exists when the whole archive
-// is verified and stored; after an error or a crash nothing of it exists. The settings
-// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+// conversations, waiting uploads and marks of deleted documents. The space exists when the
+// whole archive is verified and stored; after an error or a crash nothing of it exists. The
+// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type.
@@ -11958,9 +11958,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
 	// space of this name is a conflict, unless it has no documents, answers, questions,
-	// conversations, waiting uploads and marks of deleted documents. The space exists when the whole archive
-	// is verified and stored; after an error or a crash nothing of it exists. The settings
-	// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+	// conversations, waiting uploads and marks of deleted documents. The space exists when the
+	// whole archive is verified and stored; after an error or a crash nothing of it exists. The
+	// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -15617,9 +15617,9 @@ func (c *ClientWithResponses) ListHistoryWithResponse(ctx context.Context, space
 //
 // Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
 // space of this name is a conflict, unless it has no documents, answers, questions,
-// conversations, waiting uploads and marks of deleted documents. The space exists when the whole archive
-// is verified and stored; after an error or a crash nothing of it exists. The settings
-// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+// conversations, waiting uploads and marks of deleted documents. The space exists when the
+// whole archive is verified and stored; after an error or a crash nothing of it exists. The
+// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
