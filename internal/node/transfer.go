@@ -21,6 +21,9 @@ import (
 // ExportSpace writes one space: a backup with its records and prompts alone. It refuses while
 // uploads of the space wait.
 func (n *Node) ExportSpace(ctx context.Context, in *inbox.Inbox, space string, to io.Writer) error {
+	if err := n.Library.CompleteDeletions(ctx, space); err != nil {
+		return err
+	}
 	holds, err := n.Knowledge.Stats(space)
 	if err != nil {
 		return err

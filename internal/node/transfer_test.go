@@ -3,6 +3,7 @@ package node_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -168,6 +169,37 @@ func TestExportIsWhole(t *testing.T) {
 	}
 	if found, ok, err := to.Bank.Exact(moves, "Who leads Otter?"); !ok || err != nil || found.Answer != "Bo" {
 		t.Errorf("%+v %v", found, err)
+	}
+}
+
+// A deletion that failed is completed before an export, which has no note of it.
+func TestExportCompletesDeletions(t *testing.T) {
+	n := moving(t, t.TempDir())
+	livedIn(t, n)
+	docs, err := n.Knowledge.Documents(moves, percached.DocumentID{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := kv.NewSpaceID(moves)
+	note, err := json.Marshal(map[string]any{"space": moves, "document": docs[0].ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Meta.Update(func(tx *kv.Tx) error {
+		return tx.Set(slices.Concat([]byte("Fp"), id[:], docs[0].ID[:]), append([]byte{1}, note...))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Read(bytes.NewReader(exported(t, n)), backup.Target{Record: func(k, _ []byte) error {
+		if bytes.HasPrefix(k, []byte("KD")) && bytes.HasSuffix(k, docs[0].ID[:]) {
+			t.Error("the export has the document")
+		}
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Knowledge.Document(moves, docs[0].ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("the document exists: %v", err)
 	}
 }
 
