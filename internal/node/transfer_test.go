@@ -344,7 +344,7 @@ func TestImportOverMarks(t *testing.T) {
 	if _, err := to.Library.Add(t.Context(), moves, nodetest.Letters, nil); err != nil {
 		t.Fatal(err)
 	}
-	docs, err := to.Knowledge.Documents(moves, percached.DocumentID{}, 10)
+	docs, err := to.Knowledge.Documents(moves, percached.DocumentID{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,6 +352,9 @@ func TestImportOverMarks(t *testing.T) {
 		if _, err := to.Library.DeleteForGood(t.Context(), moves, d.ID); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if st, err := to.Knowledge.Stats(moves); err != nil || st.Documents > 0 {
+		t.Fatalf("%d documents are left: %v", st.Documents, err)
 	}
 	if err := imports(t.Context(), to, inboxOf(t, to), archive); fault.KindOf(err) != fault.Conflict {
 		t.Error(err)
