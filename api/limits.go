@@ -176,7 +176,8 @@ func (s *Server) acquireSlot(ctx context.Context, rt route, g Grant) (give func(
 		return func() {}, nil
 	case rt.op == "events":
 		from, problem = s.streams, problemTooManyStreams
-	case rt.op == "upload", rt.op == "uploadDocuments", rt.op == "importEntries", rt.op == "backup", rt.op == "restore":
+	case rt.op == "upload", rt.op == "uploadDocuments", rt.op == "importEntries", rt.op == "backup", rt.op == "restore",
+		rt.op == "exportSpace", rt.op == "importSpace":
 		from = s.uploads
 	}
 	if !from.acquire(g) {

@@ -116,6 +116,8 @@ func TestSharesOfUploads(t *testing.T) {
 	b.refused(mailAdminToken, entries, "Content-Type: "+linesType)
 	b.begin(1, adminToken, upload, "Content-Type: text/plain")
 	b.refused(adminToken, upload, "Content-Type: text/plain")
+	b.refused(adminToken, "GET /v1/spaces/mail/export")
+	b.refused(adminToken, "POST /v1/spaces/mail/import", "Content-Type: "+archiveType)
 	b.end(5)
 }
 

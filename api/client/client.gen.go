@@ -2621,7 +2621,7 @@ type Settings struct {
 	// Prompts The prompts of a space. An absent prompt is the built-in one.
 	Prompts *Prompts `json:"prompts,omitempty"`
 
-	// ReadOnly Whether changes of the space are refused (503 `read_only`), as while it is being moved.
+	// ReadOnly Whether changes of the space are refused (503 `read_only`), as while it is being moved. Other settings than `read_only` and `moved_to` are refused, too.
 	ReadOnly *bool `json:"read_only,omitempty"`
 
 	// Stride Number of questions predicted at a time, 1 to 50.
@@ -5058,9 +5058,10 @@ type ClientInterface interface {
 	// ImportSpaceWithBody Import a space
 	//
 	// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
-	// space of this name that is not empty is a conflict. The space exists when the whole archive
-	// is verified and stored; after an error or a crash nothing of it exists. The settings
-	// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+	// space of this name is a conflict, unless it has no documents, answers, questions,
+	// conversations, waiting uploads and marks of deleted documents. The space exists when the
+	// whole archive is verified and stored; after an error or a crash nothing of it exists. The
+	// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type.
@@ -7041,9 +7042,10 @@ func (c *Client) ListHistory(ctx context.Context, space SpacePath, params *ListH
 // ImportSpaceWithBody Import a space
 //
 // Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
-// space of this name that is not empty is a conflict. The space exists when the whole archive
-// is verified and stored; after an error or a crash nothing of it exists. The settings
-// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+// space of this name is a conflict, unless it has no documents, answers, questions,
+// conversations, waiting uploads and marks of deleted documents. The space exists when the
+// whole archive is verified and stored; after an error or a crash nothing of it exists. The
+// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type.
@@ -11973,9 +11975,10 @@ type ClientWithResponsesInterface interface {
 	// ImportSpaceWithBodyWithResponse Import a space
 	//
 	// Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
-	// space of this name that is not empty is a conflict. The space exists when the whole archive
-	// is verified and stored; after an error or a crash nothing of it exists. The settings
-	// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+	// space of this name is a conflict, unless it has no documents, answers, questions,
+	// conversations, waiting uploads and marks of deleted documents. The space exists when the
+	// whole archive is verified and stored; after an error or a crash nothing of it exists. The
+	// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -15631,9 +15634,10 @@ func (c *ClientWithResponses) ListHistoryWithResponse(ctx context.Context, space
 // ImportSpaceWithBodyWithResponse Import a space
 //
 // Creates a space from an archive of `exportSpace`. The space keeps its name and its ids. A
-// space of this name that is not empty is a conflict. The space exists when the whole archive
-// is verified and stored; after an error or a crash nothing of it exists. The settings
-// `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+// space of this name is a conflict, unless it has no documents, answers, questions,
+// conversations, waiting uploads and marks of deleted documents. The space exists when the
+// whole archive is verified and stored; after an error or a crash nothing of it exists. The
+// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).

@@ -359,4 +359,15 @@ func TestEncryptedExport(t *testing.T) {
 	if out := must(t, "search", "gate", "code", "--space", "mail", "--data", second); !strings.Contains(out, "qzxgate5127") {
 		t.Errorf("%s", out)
 	}
+	must(t, "spaces", "delete", "mail", "--yes", "--data", second)
+	to := startServe(t, second)
+	to.ready()
+	out := must(t, "spaces", "move", "mail", "--data", data, "--to", to.url, "--to-token-file", filepath.Join(second, "token"))
+	if !strings.Contains(out, ": 1 documents") {
+		t.Error(out)
+	}
+	if out := must(t, "search", "gate", "code", "--space", "mail", "--data", second); !strings.Contains(out, "qzxgate5127") {
+		t.Errorf("moved: %s", out)
+	}
+	to.end()
 }

@@ -117,7 +117,8 @@ func spacesMove(dial dialer) *cobra.Command {
   3. Documents, chunks and stored answers of both are counted and compared.
   4. This daemon redirects all requests for the space to the other one (status 307).
 
-If a step fails, the other daemon keeps nothing and the space accepts changes again.
+If a step fails, the other daemon keeps nothing and the space accepts changes again,
+or the error says what is left.
 The copy here stays. When no client uses this address any more, delete it with
 percached spaces delete. To undo a move, reset the setting:
 percached spaces set SPACE moved_to=`,

@@ -69,8 +69,9 @@ type writes struct {
 }
 
 type spaceWrites struct {
-	n    int
-	none chan struct{} // closed when n is 0
+	n        int
+	none     chan struct{} // closed when n is 0
+	excluded bool          // none begins
 }
 
 // begin registers a change if allowed returns nil.
@@ -84,9 +85,12 @@ func (w *writes) begin(space string, allowed func() error) (end func(), err erro
 		w.spaces = map[string]*spaceWrites{}
 	}
 	s := w.spaces[space]
-	if s == nil {
+	switch {
+	case s == nil:
 		s = &spaceWrites{none: make(chan struct{})}
 		w.spaces[space] = s
+	case s.excluded:
+		return nil, api.SpaceReadOnly()
 	}
 	s.n++
 	return func() {
@@ -97,6 +101,28 @@ func (w *writes) begin(space string, allowed func() error) (end func(), err erro
 			delete(w.spaces, space)
 		}
 	}, nil
+}
+
+// exclude calls do while no change is in progress, and refuses those that begin meanwhile.
+func (w *writes) exclude(space string, do func() error) error {
+	w.mu.Lock()
+	if w.spaces[space] != nil {
+		w.mu.Unlock()
+		return fault.New(fault.Conflict, "percached", "the space %q is being changed; wait until that has ended", space)
+	}
+	if w.spaces == nil {
+		w.spaces = map[string]*spaceWrites{}
+	}
+	s := &spaceWrites{none: make(chan struct{}), excluded: true}
+	w.spaces[space] = s
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		close(s.none)
+		delete(w.spaces, space)
+	}()
+	return do()
 }
 
 // await returns when the changes that are in progress now have ended.
@@ -136,13 +162,12 @@ func (b *Backend) exportSpace(ctx context.Context, x api.SpaceExport) (api.Nothi
 }
 
 func (b *Backend) importSpace(ctx context.Context, x api.SpaceImport) (api.Space, error) {
-	b.spacesMu.Lock() // nobody creates the space between the look and the beginning
-	into, err := b.BeginImport(ctx, x.Space)
-	b.spacesMu.Unlock()
-	if err != nil {
-		return api.Space{}, err
+	alone := func(do func() error) error {
+		b.spacesMu.Lock()
+		defer b.spacesMu.Unlock()
+		return b.writes.exclude(x.Space, do)
 	}
-	sp, err := into.Read(ctx, readWhile(ctx, x.Archive))
+	sp, err := b.ImportSpace(ctx, b.Inbox, x.Space, readWhile(ctx, x.Archive), alone)
 	if err != nil {
 		return api.Space{}, fault.Wrap("percached: import", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/percached/percached/api"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/node/nodetest"
 	"github.com/percached/percached/scheduler"
 )
@@ -34,8 +35,35 @@ func TestReadOnlyAwaitsWrites(t *testing.T) {
 	if err := change(ended, `{"read_only":true}`); err != nil {
 		t.Error(err)
 	}
+	if err := change(t.Context(), `{"k":3}`); err == nil || err.Error() != api.SpaceReadOnly().Error() {
+		t.Errorf("another setting was changed: %v", err)
+	}
 	if err := change(t.Context(), `{"read_only":null}`); err != nil {
 		t.Error(err)
+	}
+	if end, err = b.beginWrite(nodetest.Space); err != nil {
+		t.Fatal(err)
+	}
+	end()
+}
+
+// While an import looks at a space and takes its place, no change is in progress or begins.
+func TestImportExcludesWrites(t *testing.T) {
+	b := scriptedBackend(t)
+	end, err := b.beginWrite(nodetest.Space)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func() error {
+		_, err := b.beginWrite(nodetest.Space)
+		return err
+	}
+	if err := b.writes.exclude(nodetest.Space, look); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("during a change: %v", err)
+	}
+	end()
+	if err := b.writes.exclude(nodetest.Space, look); err == nil || err.Error() != api.SpaceReadOnly().Error() {
+		t.Errorf("a change began: %v", err)
 	}
 	if end, err = b.beginWrite(nodetest.Space); err != nil {
 		t.Fatal(err)

@@ -124,6 +124,13 @@ func (b *Backend) mergeSettings(name string, patch []byte) (sp percached.Space, 
 	}
 	before.Prompts = (*api.Prompts)(own)
 	after, keys, err := applyMergePatch(before, patch)
+	if deref(after.MovedTo) == "" { // as effective settings show it
+		after.MovedTo = nil
+	}
+	moves := func(key string) bool { return key == "read_only" || key == "moved_to" }
+	if err == nil && deref(sp.Settings.ReadOnly) && slices.ContainsFunc(keys, func(key string) bool { return !moves(key) }) {
+		err = api.SpaceReadOnly() // its export may have been read
+	}
 	if err == nil {
 		fresh := api.Settings{Settings: after.Settings, Prompts: changedPrompts(before.Prompts, after.Prompts)}
 		err = invalidFields(b.checkSettings(fresh, name, "/"))

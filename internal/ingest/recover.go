@@ -65,8 +65,8 @@ func (l *Library) finish(ctx context.Context, p *pending) error {
 	}
 	_, err := l.Knowledge.Space(p.Space)
 	switch {
-	case fault.KindOf(err) == fault.NotFound && l.isImporting(p.Space): // its records are new ones
-		return fault.New(fault.Conflict, "ingest: finish", "a space of the same name is being imported")
+	case fault.KindOf(err) == fault.NotFound && l.isImporting(p.Space):
+		return nil // the import completed the deletion when it began, and its records are new ones
 	case fault.KindOf(err) == fault.NotFound:
 		_, err = l.forgetSpace(ctx, p.Space)
 	case err == nil: // if the whole space was deleted, this is a new one of that name

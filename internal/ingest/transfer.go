@@ -29,6 +29,24 @@ var spaceRecords = []string{
 // DropImports deletes what there is of it.
 const importVersion = 1
 
+// CompleteDeletions completes failed deletions in a space. Call it before an export, which has no
+// notes of them.
+func (l *Library) CompleteDeletions(ctx context.Context, space string) error {
+	const op = "ingest.CompleteDeletions"
+	done, err := l.turns.space(ctx, space)
+	if err != nil {
+		return fault.Wrap(op, err)
+	}
+	defer done()
+	notes, err := l.notes()
+	for _, p := range notes {
+		if err == nil && p.Space == space {
+			err = l.finish(ctx, p)
+		}
+	}
+	return fault.Wrap(op, err)
+}
+
 // ExportSpace calls fn with all records of a space in a snapshot, by ascending key.
 func (l *Library) ExportSpace(meta *kv.Snapshot, space string, fn func(key, value []byte) error) error {
 	id := kv.NewSpaceID(space)

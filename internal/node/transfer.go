@@ -21,6 +21,9 @@ import (
 // ExportSpace writes one space: a backup with its records and prompts alone. It refuses while
 // uploads of the space wait.
 func (n *Node) ExportSpace(ctx context.Context, in *inbox.Inbox, space string, to io.Writer) error {
+	if err := n.Library.CompleteDeletions(ctx, space); err != nil {
+		return err
+	}
 	holds, err := n.Knowledge.Stats(space)
 	if err != nil {
 		return err
@@ -72,19 +75,53 @@ func (n *Node) seal() (seal backup.Seal, err error) {
 	return seal, err
 }
 
-// Import is the import of an exported space in progress.
-type Import struct {
+// ImportSpace reads an exported space and makes it exist here. The space must not exist, or be
+// empty. Alone calls do while nobody else creates, changes or deletes the space. After an error,
+// and after a crash meanwhile, nothing of the import exists, nor of an empty space that it replaced.
+func (n *Node) ImportSpace(ctx context.Context, in *inbox.Inbox, space string, from io.Reader, alone func(do func() error) error) (percached.Space, error) {
+	i := &importing{n: n, space: space}
+	err := i.readAll(ctx, from, func() error {
+		return alone(func() error { return i.begin(ctx, in) })
+	})
+	if i.into == nil {
+		return percached.Space{}, err
+	}
+	if err == nil {
+		err = n.PromptFiles(space).Write(i.prompts)
+	}
+	if err == nil {
+		err = i.into.Commit(ctx, func(s *percached.Settings) { s.ReadOnly, s.MovedTo = nil, nil })
+	}
+	if err != nil {
+		err = errors.Join(err, i.into.Abort(ctx))
+		return percached.Space{}, errors.Join(err, n.PromptFiles(space).Remove())
+	}
+	sp, err := n.Knowledge.Space(space)
+	if err != nil {
+		return sp, err
+	}
+	if err := n.LimitTensors(sp); err != nil { // the space exists
+		n.Log.Warn("cannot limit the tensors of an imported space; the next start will", "kind", fault.KindOf(err), "error", err)
+	}
+	return sp, nil
+}
+
+// importing is the import of a space in progress.
+type importing struct {
 	n       *Node
 	space   string
-	into    *ingest.Import
+	into    *ingest.Import // nil: it has not begun
 	prompts Prompts
 }
 
-// BeginImport begins to import a space. The space must not exist, or be empty; nothing else
-// may create it meanwhile. End it with Read.
-func (n *Node) BeginImport(ctx context.Context, space string) (*Import, error) {
+// begin takes the place of the space.
+func (i *importing) begin(ctx context.Context, in *inbox.Inbox) error {
 	const op = "percached: import"
-	empty, err := n.isEmpty(space)
+	n, space, empty := i.n, i.space, false
+	err := in.SnapshotSpace(space, func() (err error) {
+		empty, err = n.isEmpty(space)
+		return err
+	})
 	if fault.KindOf(err) == fault.NotFound {
 		err = nil
 	}
@@ -92,50 +129,33 @@ func (n *Node) BeginImport(ctx context.Context, space string) (*Import, error) {
 		_, err = n.Library.DeleteSpace(ctx, space)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	into, err := n.Library.BeginImport(ctx, space)
 	if fault.KindOf(err) == fault.Conflict && !empty {
-		return nil, fault.New(fault.Conflict, op, "the space %q exists here and is not empty, or is being imported; delete it first, or export it to keep a copy", space)
+		return fault.New(fault.Conflict, op, "the space %q exists here and is not empty, or is being imported; delete it first, or export it to keep a copy", space)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &Import{n: n, space: space, into: into}, nil
+	i.into = into
+	return err
 }
 
-// isEmpty says whether an existing space holds nothing of a user.
+// isEmpty says whether an existing space holds nothing of a user. Marks of deleted documents are
+// something.
 func (n *Node) isEmpty(space string) (bool, error) {
 	st, err := n.Knowledge.Stats(space)
-	if err != nil || st.Documents > 0 || n.Conversations.Count(space) > 0 {
+	if err != nil || st.Documents > 0 || n.Bank.Stats(space).Entries > 0 || n.Conversations.Count(space) > 0 {
+		return false, err
+	}
+	marks, err := n.Library.Remembered(space)
+	if err != nil || marks > 0 {
 		return false, err
 	}
 	asked, err := n.History.Recent(space, 1)
 	return len(asked) == 0, err
 }
 
-// Read reads the exported space and makes it exist here. After an error, and after a crash
-// meanwhile, nothing of it exists.
-func (i *Import) Read(ctx context.Context, from io.Reader) (percached.Space, error) {
-	err := i.readAll(ctx, from)
-	if err == nil {
-		err = i.n.PromptFiles(i.space).Write(i.prompts)
-	}
-	if err == nil {
-		err = i.into.Commit(ctx, func(s *percached.Settings) { s.ReadOnly, s.MovedTo = nil, nil })
-	}
-	if err != nil {
-		err = errors.Join(err, i.into.Abort(ctx))
-		return percached.Space{}, errors.Join(err, i.n.PromptFiles(i.space).Remove())
-	}
-	sp, err := i.n.Knowledge.Space(i.space)
-	if err == nil {
-		err = i.n.LimitTensors(sp)
-	}
-	return sp, err
-}
-
-func (i *Import) readAll(ctx context.Context, from io.Reader) error {
+// readAll calls begin when the header is checked.
+func (i *importing) readAll(ctx context.Context, from io.Reader, begin func() error) error {
 	const op = "percached: import"
 	_, err := backup.Read(from, backup.Target{
 		Header: func(b backup.Header) error {
@@ -147,7 +167,7 @@ func (i *Import) readAll(ctx context.Context, from io.Reader) error {
 			case b.Space != i.space:
 				return fault.New(fault.Invalid, op, "this is the export of the space %q; a space keeps its name", b.Space)
 			}
-			return nil
+			return begin()
 		},
 		Key: i.n.Home.KeyOf,
 		File: func(name string, _ int64, from io.Reader) error {

@@ -3,6 +3,7 @@ package node_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -119,11 +120,12 @@ func exported(t *testing.T, n *node.Node) []byte {
 	return b.Bytes()
 }
 
-func imports(ctx context.Context, n *node.Node, archive []byte) error {
-	i, err := n.BeginImport(ctx, moves)
-	if err == nil {
-		_, err = i.Read(ctx, bytes.NewReader(archive))
-	}
+func imports(ctx context.Context, n *node.Node, in *inbox.Inbox, archive []byte) error {
+	return importsAlone(ctx, n, in, archive, func(do func() error) error { return do() })
+}
+
+func importsAlone(ctx context.Context, n *node.Node, in *inbox.Inbox, archive []byte, alone func(func() error) error) error {
+	_, err := n.ImportSpace(ctx, in, moves, bytes.NewReader(archive), alone)
 	return err
 }
 
@@ -154,7 +156,7 @@ func TestExportIsWhole(t *testing.T) {
 			t.Errorf("the test has no record of the kind %s", kind)
 		}
 	}
-	if err := imports(t.Context(), to, archive); err != nil {
+	if err := imports(t.Context(), to, inboxOf(t, to), archive); err != nil {
 		t.Fatal(err)
 	}
 	there := slices.DeleteFunc(recordsOf(t, to), func(k string) bool { return strings.HasPrefix(k, "S") })
@@ -167,6 +169,37 @@ func TestExportIsWhole(t *testing.T) {
 	}
 	if found, ok, err := to.Bank.Exact(moves, "Who leads Otter?"); !ok || err != nil || found.Answer != "Bo" {
 		t.Errorf("%+v %v", found, err)
+	}
+}
+
+// A deletion that failed is completed before an export, which has no note of it.
+func TestExportCompletesDeletions(t *testing.T) {
+	n := moving(t, t.TempDir())
+	livedIn(t, n)
+	docs, err := n.Knowledge.Documents(moves, percached.DocumentID{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := kv.NewSpaceID(moves)
+	note, err := json.Marshal(map[string]any{"space": moves, "document": docs[0].ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Meta.Update(func(tx *kv.Tx) error {
+		return tx.Set(slices.Concat([]byte("Fp"), id[:], docs[0].ID[:]), append([]byte{1}, note...))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Read(bytes.NewReader(exported(t, n)), backup.Target{Record: func(k, _ []byte) error {
+		if bytes.HasPrefix(k, []byte("KD")) && bytes.HasSuffix(k, docs[0].ID[:]) {
+			t.Error("the export has the document")
+		}
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Knowledge.Document(moves, docs[0].ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("the document exists: %v", err)
 	}
 }
 
@@ -195,18 +228,19 @@ func TestImportIsAtomic(t *testing.T) {
 	archive := exported(t, from)
 	dir := t.TempDir()
 	to := moving(t, dir)
+	in := inboxOf(t, to)
 	loads := to.Library.Loads
 	failed := errors.New("failed")
 	crashed := filepath.Join(t.TempDir(), "crashed")
 	to.Library.Loads = append(slices.Clone(loads), func(string) error { // all records but one are written
 		return errors.Join(failed, os.CopyFS(crashed, os.DirFS(dir)))
 	})
-	if err := imports(t.Context(), to, archive); !errors.Is(err, failed) {
+	if err := imports(t.Context(), to, in, archive); !errors.Is(err, failed) {
 		t.Fatal(err)
 	}
 	to.Library.Loads = loads
 	notThere(t, to)
-	if err := imports(t.Context(), to, archive); err != nil {
+	if err := imports(t.Context(), to, in, archive); err != nil {
 		t.Error(err)
 	}
 	if err := os.Remove(filepath.Join(crashed, "lock")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -214,7 +248,7 @@ func TestImportIsAtomic(t *testing.T) {
 	}
 	after := moving(t, crashed)
 	notThere(t, after)
-	if err := imports(t.Context(), after, archive); err != nil {
+	if err := imports(t.Context(), after, inboxOf(t, after), archive); err != nil {
 		t.Error(err)
 	}
 	if due, err := moving(t, t.TempDir()).Library.NeedsCleanUp(); due || err != nil {
@@ -231,33 +265,101 @@ func TestImportAlone(t *testing.T) {
 	if _, err := to.Library.DeleteSpace(t.Context(), moves); err != nil {
 		t.Fatal(err)
 	}
-	first, err := to.BeginImport(t.Context(), moves)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := to.Library.CleanUp(t.Context(), nil); fault.KindOf(err) != fault.Conflict {
-		t.Errorf("a clean up after the deletion of an earlier space: %v", err)
-	}
-	if err := imports(t.Context(), to, archive); fault.KindOf(err) != fault.Conflict {
-		t.Errorf("a second import: %v", err)
-	}
-	if err := to.Library.FinishDeletion(t.Context(), moves); fault.KindOf(err) != fault.Conflict {
-		t.Errorf("creating the space: %v", err)
-	}
-	if _, err := first.Read(t.Context(), bytes.NewReader(archive)); err != nil {
+	in := inboxOf(t, to)
+	if err := importsAlone(t.Context(), to, in, archive, func(do func() error) error {
+		if err := do(); err != nil {
+			return err
+		}
+		if err := to.Library.CleanUp(t.Context(), nil); err != nil {
+			t.Errorf("a clean up after the deletion of an earlier space: %v", err)
+		}
+		if due, err := to.Library.NeedsCleanUp(); due || err != nil {
+			t.Errorf("the earlier space is not cleaned up: %v", err)
+		}
+		if err := imports(t.Context(), to, in, archive); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("a second import: %v", err)
+		}
+		if err := to.Library.FinishDeletion(t.Context(), moves); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("creating the space: %v", err)
+		}
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	want := recordsOf(t, to)
 	if err := to.Library.CleanUp(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	left := slices.DeleteFunc(want, func(k string) bool { // the note and tombstones go
-		return strings.HasPrefix(k, "Fp") || strings.HasPrefix(k, "KT")
-	})
-	if d := cmp.Diff(left, recordsOf(t, to)); d != "" {
+	if d := cmp.Diff(want, recordsOf(t, to)); d != "" {
 		t.Errorf("a clean up changed the imported space:\n%q", d)
 	}
-	if err := imports(t.Context(), to, archive); fault.KindOf(err) != fault.Conflict {
+	if err := imports(t.Context(), to, in, archive); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("an import over a space: %v", err)
+	}
+}
+
+// An import takes the place of an empty space, but not if uploads of it wait, if it remembers
+// deleted documents, or if the archive is not one of this space.
+func TestImportIntoEmpty(t *testing.T) {
+	from, to := moving(t, t.TempDir()), moving(t, t.TempDir())
+	livedIn(t, from)
+	archive, in := exported(t, from), inboxOf(t, to)
+	empty := percached.Space{Name: moves, Kind: "notes", Settings: percached.Settings{K: new(3)}}
+	if err := to.Knowledge.CreateSpace(empty); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(why string, kind fault.Kind, archive []byte) {
+		t.Helper()
+		if err := imports(t.Context(), to, in, archive); fault.KindOf(err) != kind {
+			t.Errorf("%s: %v", why, err)
+		}
+		if sp, err := to.Knowledge.Space(moves); err != nil || cmp.Diff(empty, sp) != "" {
+			t.Errorf("%s: the empty space is now %+v: %v", why, sp, err)
+		}
+	}
+	refused("not an archive", fault.Invalid, []byte("text"))
+	sent, err := in.Accept(t.Context(), moves, "", func(take inbox.Take) error {
+		return take("boat.txt", strings.NewReader("The boat is red."))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("an upload waits", fault.Conflict, archive)
+	if err := in.Cancel(moves, sent.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := imports(t.Context(), to, in, archive); err != nil {
+		t.Error(err)
+	}
+}
+
+// An import does not replace marks of deleted documents.
+func TestImportOverMarks(t *testing.T) {
+	from, to := moving(t, t.TempDir()), moving(t, t.TempDir())
+	livedIn(t, from)
+	archive := exported(t, from)
+	if err := to.Knowledge.CreateSpace(percached.Space{Name: moves, Kind: "emails"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := to.Library.Add(t.Context(), moves, nodetest.Letters, nil); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := to.Knowledge.Documents(moves, percached.DocumentID{}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range docs {
+		if _, err := to.Library.DeleteForGood(t.Context(), moves, d.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := to.Knowledge.Stats(moves); err != nil || st.Documents > 0 {
+		t.Fatalf("%d documents are left: %v", st.Documents, err)
+	}
+	if err := imports(t.Context(), to, inboxOf(t, to), archive); fault.KindOf(err) != fault.Conflict {
+		t.Error(err)
+	}
+	if n, err := to.Library.Remembered(moves); n != len(docs) || err != nil {
+		t.Errorf("%d marks are left of %d: %v", n, len(docs), err)
 	}
 }
