@@ -144,6 +144,9 @@ type Settings struct {
 	// of the node that holds the space now: requests for it are redirected there.
 	ReadOnly *bool   `json:"read_only,omitempty"`
 	MovedTo  *string `json:"moved_to,omitempty"`
+	// CopyOf is the address of the node of which this space is a copy. Only updates of the copy
+	// change its documents.
+	CopyOf *string `json:"copy_of,omitempty"`
 
 	// Idle work.
 	Prediction *Prediction `json:"prediction,omitempty"`

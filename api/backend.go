@@ -23,7 +23,7 @@ type Backend struct {
 	ChangeSpace backendCall[SpaceChange, Space]
 	DeleteSpace backendCall[DeleteRequest, Receipt]
 	ExportSpace backendCall[SpaceExport, Nothing]
-	ImportSpace backendCall[SpaceImport, Space] // Conflict if the space exists and is not empty
+	ImportSpace backendCall[SpaceImport, Space] // Conflict if the space exists and is not empty; with Update if it is no copy
 
 	Upload         backendCall[Upload, UploadStatus]
 	Uploads        backendCall[Page, Uploads]

@@ -32,11 +32,27 @@ type Restore struct {
 type SpaceExport struct {
 	InSpace
 	Backup
+	// Documents exports the documents alone, for a copy on another node.
+	Documents bool `query:"documents"`
+	// Unless is the ETag of what the client has, or *: then only the ETag is wanted.
+	Unless Given `query:"unless"`
+	// Tag is called with the ETag of the documents, before the first byte. If they are unchanged,
+	// nothing is written.
+	Tag func(tag string, unchanged bool)
+}
+
+func (x SpaceExport) check() error {
+	if x.Unless != "" && !x.Documents {
+		return invalidField("query:unless", "needs documents=true")
+	}
+	return nil
 }
 
 // SpaceImport is an exported space to import.
 type SpaceImport struct {
 	InSpace
+	// Update makes the documents of an existing copy those of an export of documents.
+	Update  bool `query:"update"`
 	Archive io.Reader
 }
 
@@ -62,14 +78,26 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) error {
 
 // exportSpace sends a space, as backup does all.
 func (s *Server) exportSpace(w http.ResponseWriter, r *http.Request) error {
-	in, err := params[InSpace](r)
+	in, err := params[SpaceExport](r)
 	if err != nil {
 		return err
 	}
-	return sendArchive(w, "percached-space", func(to io.Writer, encrypted func()) error {
-		_, err := s.backend.ExportSpace(r.Context(), SpaceExport{in, Backup{to, encrypted}})
+	same := false
+	in.Tag = func(tag string, unchanged bool) {
+		w.Header().Set("ETag", `"`+tag+`"`)
+		same = unchanged
+	}
+	if err := sendArchive(w, "percached-space", func(to io.Writer, encrypted func()) error {
+		in.Backup = Backup{to, encrypted}
+		_, err := s.backend.ExportSpace(r.Context(), in)
 		return err
-	})
+	}); err != nil || !same {
+		return err
+	}
+	w.Header().Del("Content-Type")
+	w.Header().Del("Content-Disposition")
+	w.WriteHeader(http.StatusNoContent)
+	return nil
 }
 
 func sendArchive(w http.ResponseWriter, name string, send func(to io.Writer, encrypted func()) error) error {
@@ -105,13 +133,14 @@ func (s *Server) restore(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) importSpace(w http.ResponseWriter, r *http.Request) error {
-	in, err := params[InSpace](r)
+	in, err := params[SpaceImport](r)
 	if err != nil {
 		return err
 	}
 	var out Space
 	if err := receiveArchive(r, func() (err error) {
-		out, err = s.backend.ImportSpace(r.Context(), SpaceImport{in, r.Body})
+		in.Archive = r.Body
+		out, err = s.backend.ImportSpace(r.Context(), in)
 		return err
 	}); err != nil {
 		return err

@@ -78,6 +78,11 @@ func SpaceReadOnly() error {
 	return refuse(problemReadOnly, "the space accepts no changes at the moment")
 }
 
+// SpaceIsCopy is the error of a change of a copy of a space of the node at a base URL.
+func SpaceIsCopy(of string) error {
+	return refuse(problemReadOnly, "the space is a copy; change it at %s", of)
+}
+
 func (e *problemError) Error() string {
 	if len(e.fields) > 0 {
 		return string(e.problem) + ": " + FieldErrors(e.fields).Error()

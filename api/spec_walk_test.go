@@ -41,6 +41,9 @@ func (s sampler) requests(t testing.TB, path, method string, op *openapi3.Operat
 			plain.status = max(plain.status, n) // of an upload: before all is in
 		}
 	}
+	if op.OperationID == "exportSpace" {
+		plain.status = http.StatusOK // 204: the client has the documents
+	}
 	if op.RequestBody == nil {
 		return []sampled{plain}
 	}

@@ -50,6 +50,11 @@ func (b *Bank) add(ctx context.Context, op, space string, sources []*Source) ([]
 		}
 		items = append(items, it)
 	}
+	return b.store(ctx, op, space, items, bad)
+}
+
+// store stores prepared documents; bad is why the one after them could not be prepared.
+func (b *Bank) store(ctx context.Context, op, space string, items []*item, bad error) ([]Change, error) {
 	sp, _, err := b.lock(op, space)
 	if err != nil {
 		return nil, err

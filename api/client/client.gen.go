@@ -2585,6 +2585,9 @@ type Settings struct {
 	// Conversion Whether tensors become answers and answers become tensors when threshold and storage change.
 	Conversion *bool `json:"conversion,omitempty"`
 
+	// CopyOf Base URL of the node of which this space is a copy. Other changes of the space are refused (503 `read_only`), and `importSpace` with `update` is allowed.
+	CopyOf *string `json:"copy_of,omitempty"`
+
 	// Drafts Whether the model checks words of stored answers and of the prompt in batches instead of writing each. The answer is the same.
 	Drafts *bool `json:"drafts,omitempty"`
 
@@ -2647,6 +2650,7 @@ type SettingsChange struct {
 	Adaptive    *bool           `json:"adaptive,omitempty"`
 	Bank        *bool           `json:"bank,omitempty"`
 	Conversion  *bool           `json:"conversion,omitempty"`
+	CopyOf      *string         `json:"copy_of,omitempty"`
 	Drafts      *bool           `json:"drafts,omitempty"`
 	Guard       *bool           `json:"guard,omitempty"`
 	K           *int            `json:"k,omitempty"`
@@ -3334,6 +3338,15 @@ type SearchEntriesParams struct {
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ExportSpaceParams defines parameters for ExportSpace.
+type ExportSpaceParams struct {
+	// Documents Export the documents alone, for a copy of the space.
+	Documents *bool `form:"documents,omitempty" json:"documents,omitempty"`
+
+	// Unless The `ETag` of an earlier export of documents. If the documents are the same, the status is 204. With `*` it always is.
+	Unless *string `form:"unless,omitempty" json:"unless,omitempty"`
+}
+
 // DeleteFactParams defines parameters for DeleteFact.
 type DeleteFactParams struct {
 	// CleanUp Wait until the bytes are removed from the disk.
@@ -3353,6 +3366,12 @@ type ListHistoryParams struct {
 
 	// After The `next` of the previous page.
 	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
+}
+
+// ImportSpaceParams defines parameters for ImportSpace.
+type ImportSpaceParams struct {
+	// Update Update a copy from an export of documents.
+	Update *bool `form:"update,omitempty" json:"update,omitempty"`
 }
 
 // SearchDocumentsParams defines parameters for SearchDocuments.
@@ -4952,10 +4971,13 @@ type ClientInterface interface {
 	// wait, it is a conflict. An export of an encrypted data folder is encrypted like a backup
 	// (`application/octet-stream`). A
 	// response that ends normally is complete.
+	//
+	// With `documents` the archive has the documents alone, without facts, for `importSpace` with
+	// `update` on another node. Waiting uploads are no conflict then.
 	// Token: admin, for this space.
 	//
 	// Corresponds with GET /v1/spaces/{space}/export (the `ExportSpace` operationId).
-	ExportSpace(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ExportSpace(ctx context.Context, space SpacePath, params *ExportSpaceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFacts List facts
 	//
@@ -5062,12 +5084,17 @@ type ClientInterface interface {
 	// conversations, waiting uploads and marks of deleted documents. The space exists when the
 	// whole archive is verified and stored; after an error or a crash nothing of it exists. The
 	// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+	//
+	// With `update` the space must exist and be a copy (`copy_of`). Its documents become those of
+	// the archive, an export of documents. Each document is replaced as a whole. The documents that
+	// the archive does not have are deleted with everything made from them. After an error some
+	// documents are as before; the next update continues.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/spaces/{space}/import (the `ImportSpace` operationId).
-	ImportSpaceWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ImportSpaceWithBody(ctx context.Context, space SpacePath, params *ImportSpaceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPredictions List predicted questions
 	//
@@ -6826,11 +6853,14 @@ func (c *Client) VetoEntry(ctx context.Context, space SpacePath, entry EntryPath
 // wait, it is a conflict. An export of an encrypted data folder is encrypted like a backup
 // (`application/octet-stream`). A
 // response that ends normally is complete.
+//
+// With `documents` the archive has the documents alone, without facts, for `importSpace` with
+// `update` on another node. Waiting uploads are no conflict then.
 // Token: admin, for this space.
 //
 // Corresponds with GET /v1/spaces/{space}/export (the `ExportSpace` operationId).
-func (c *Client) ExportSpace(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewExportSpaceRequest(c.Server, space)
+func (c *Client) ExportSpace(ctx context.Context, space SpacePath, params *ExportSpaceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportSpaceRequest(c.Server, space, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7046,13 +7076,18 @@ func (c *Client) ListHistory(ctx context.Context, space SpacePath, params *ListH
 // conversations, waiting uploads and marks of deleted documents. The space exists when the
 // whole archive is verified and stored; after an error or a crash nothing of it exists. The
 // settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+//
+// With `update` the space must exist and be a copy (`copy_of`). Its documents become those of
+// the archive, an export of documents. Each document is replaced as a whole. The documents that
+// the archive does not have are deleted with everything made from them. After an error some
+// documents are as before; the next update continues.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/spaces/{space}/import (the `ImportSpace` operationId).
-func (c *Client) ImportSpaceWithBody(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewImportSpaceRequestWithBody(c.Server, space, contentType, body)
+func (c *Client) ImportSpaceWithBody(ctx context.Context, space SpacePath, params *ImportSpaceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewImportSpaceRequestWithBody(c.Server, space, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9861,7 +9896,7 @@ func NewVetoEntryRequestWithBody(server string, space SpacePath, entry EntryPath
 }
 
 // NewExportSpaceRequest constructs an http.Request for the ExportSpace method
-func NewExportSpaceRequest(server string, space SpacePath) (*http.Request, error) {
+func NewExportSpaceRequest(server string, space SpacePath, params *ExportSpaceParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9884,6 +9919,45 @@ func NewExportSpaceRequest(server string, space SpacePath) (*http.Request, error
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Documents != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "documents", *params.Documents, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Unless != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "unless", *params.Unless, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -10307,7 +10381,7 @@ func NewListHistoryRequest(server string, space SpacePath, params *ListHistoryPa
 }
 
 // NewImportSpaceRequestWithBody constructs an http.Request for the ImportSpace method, with any body, and a specified content type
-func NewImportSpaceRequestWithBody(server string, space SpacePath, contentType string, body io.Reader) (*http.Request, error) {
+func NewImportSpaceRequestWithBody(server string, space SpacePath, params *ImportSpaceParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10330,6 +10404,33 @@ func NewImportSpaceRequestWithBody(server string, space SpacePath, contentType s
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Update != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "update", *params.Update, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
@@ -11855,12 +11956,15 @@ type ClientWithResponsesInterface interface {
 	// wait, it is a conflict. An export of an encrypted data folder is encrypted like a backup
 	// (`application/octet-stream`). A
 	// response that ends normally is complete.
+	//
+	// With `documents` the archive has the documents alone, without facts, for `importSpace` with
+	// `update` on another node. Waiting uploads are no conflict then.
 	// Token: admin, for this space.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/spaces/{space}/export (the `ExportSpace` operationId).
-	ExportSpaceWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ExportSpaceResponse, error)
+	ExportSpaceWithResponse(ctx context.Context, space SpacePath, params *ExportSpaceParams, reqEditors ...RequestEditorFn) (*ExportSpaceResponse, error)
 
 	// ListFactsWithResponse List facts
 	//
@@ -11979,12 +12083,17 @@ type ClientWithResponsesInterface interface {
 	// conversations, waiting uploads and marks of deleted documents. The space exists when the
 	// whole archive is verified and stored; after an error or a crash nothing of it exists. The
 	// settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+	//
+	// With `update` the space must exist and be a copy (`copy_of`). Its documents become those of
+	// the archive, an export of documents. Each document is replaced as a whole. The documents that
+	// the archive does not have are deleted with everything made from them. After an error some
+	// documents are as before; the next update continues.
 	// Token: admin, for all spaces.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/spaces/{space}/import (the `ImportSpace` operationId).
-	ImportSpaceWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportSpaceResponse, error)
+	ImportSpaceWithBodyWithResponse(ctx context.Context, space SpacePath, params *ImportSpaceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportSpaceResponse, error)
 
 	// ListPredictionsWithResponse List predicted questions
 	//
@@ -15448,13 +15557,16 @@ func (c *ClientWithResponses) VetoEntryWithResponse(ctx context.Context, space S
 // wait, it is a conflict. An export of an encrypted data folder is encrypted like a backup
 // (`application/octet-stream`). A
 // response that ends normally is complete.
+//
+// With `documents` the archive has the documents alone, without facts, for `importSpace` with
+// `update` on another node. Waiting uploads are no conflict then.
 // Token: admin, for this space.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/spaces/{space}/export (the `ExportSpace` operationId).
-func (c *ClientWithResponses) ExportSpaceWithResponse(ctx context.Context, space SpacePath, reqEditors ...RequestEditorFn) (*ExportSpaceResponse, error) {
-	rsp, err := c.ExportSpace(ctx, space, reqEditors...)
+func (c *ClientWithResponses) ExportSpaceWithResponse(ctx context.Context, space SpacePath, params *ExportSpaceParams, reqEditors ...RequestEditorFn) (*ExportSpaceResponse, error) {
+	rsp, err := c.ExportSpace(ctx, space, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -15638,13 +15750,18 @@ func (c *ClientWithResponses) ListHistoryWithResponse(ctx context.Context, space
 // conversations, waiting uploads and marks of deleted documents. The space exists when the
 // whole archive is verified and stored; after an error or a crash nothing of it exists. The
 // settings `read_only` and `moved_to` are reset. Tensors are computed again when idle.
+//
+// With `update` the space must exist and be a copy (`copy_of`). Its documents become those of
+// the archive, an export of documents. Each document is replaced as a whole. The documents that
+// the archive does not have are deleted with everything made from them. After an error some
+// documents are as before; the next update continues.
 // Token: admin, for all spaces.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/spaces/{space}/import (the `ImportSpace` operationId).
-func (c *ClientWithResponses) ImportSpaceWithBodyWithResponse(ctx context.Context, space SpacePath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportSpaceResponse, error) {
-	rsp, err := c.ImportSpaceWithBody(ctx, space, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ImportSpaceWithBodyWithResponse(ctx context.Context, space SpacePath, params *ImportSpaceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ImportSpaceResponse, error) {
+	rsp, err := c.ImportSpaceWithBody(ctx, space, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -17698,6 +17815,9 @@ func ParseExportSpaceResponse(rsp *http.Response) (*ExportSpaceResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode >= 400:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {

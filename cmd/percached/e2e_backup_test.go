@@ -48,14 +48,14 @@ func (w *world) moveScene(ctx context.Context) {
 	asked := w.asks(ctx, client.Question{Question: budgetQ})
 	before, err := w.all.GetSpaceWithResponse(ctx, mail)
 	w.is(200, before, err)
-	export, err := w.all.ExportSpaceWithResponse(ctx, mail)
+	export, err := w.all.ExportSpaceWithResponse(ctx, mail, nil)
 	w.is(200, export, err)
 	const kind = "application/gzip"
-	refused, err := w.all.ImportSpaceWithBodyWithResponse(ctx, mail, kind, bytes.NewReader(export.Body))
+	refused, err := w.all.ImportSpaceWithBodyWithResponse(ctx, mail, nil, kind, bytes.NewReader(export.Body))
 	w.is(409, refused, err)
 	gone, err := w.all.DeleteSpaceWithResponse(ctx, mail, nil)
 	w.is(200, gone, err)
-	back, err := w.all.ImportSpaceWithBodyWithResponse(ctx, mail, kind, bytes.NewReader(export.Body))
+	back, err := w.all.ImportSpaceWithBodyWithResponse(ctx, mail, nil, kind, bytes.NewReader(export.Body))
 	w.is(201, back, err)
 	if back.JSON201.Documents != before.JSON200.Documents || back.JSON201.Chunks != before.JSON200.Chunks {
 		w.Errorf("%+v, exported were %+v", back.JSON201, before.JSON200)

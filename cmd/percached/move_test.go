@@ -193,7 +193,7 @@ func TestImportRefused(t *testing.T) {
 	b, _ := otherWorld(t)
 	ctx := t.Context()
 	a.livedIn(alpha)
-	export, err := a.all.ExportSpaceWithResponse(ctx, alpha)
+	export, err := a.all.ExportSpaceWithResponse(ctx, alpha, nil)
 	a.is(200, export, err)
 	backup, err := a.all.BackupWithResponse(ctx)
 	a.is(200, backup, err)
@@ -208,7 +208,7 @@ func TestImportRefused(t *testing.T) {
 		"a backup":      {alpha, backup.Body, "percached restore"},
 		"not a archive": {alpha, []byte("text"), "not a backup"},
 	} {
-		got, err := b.all.ImportSpaceWithBodyWithResponse(ctx, tc.space, kind, bytes.NewReader(tc.archive))
+		got, err := b.all.ImportSpaceWithBodyWithResponse(ctx, tc.space, nil, kind, bytes.NewReader(tc.archive))
 		b.is(400, got, err)
 		if !strings.Contains(string(got.Body), tc.says) {
 			t.Errorf("%s: %s", name, got.Body)
@@ -221,11 +221,11 @@ func TestImportRefused(t *testing.T) {
 	b.is(400, whole, err)
 	made, err := b.all.CreateSpaceWithResponse(ctx, client.NewSpace{Name: alpha, Kind: new(client.SpaceKind("notes"))})
 	b.is(201, made, err)
-	got, err := b.all.ImportSpaceWithBodyWithResponse(ctx, alpha, kind, bytes.NewReader(export.Body))
+	got, err := b.all.ImportSpaceWithBodyWithResponse(ctx, alpha, nil, kind, bytes.NewReader(export.Body))
 	b.is(201, got, err)
 	if got.JSON201.Documents != 3 || got.JSON201.Kind != "emails" {
 		t.Errorf("%+v", got.JSON201)
 	}
-	got, err = b.all.ImportSpaceWithBodyWithResponse(ctx, alpha, kind, bytes.NewReader(export.Body))
+	got, err = b.all.ImportSpaceWithBodyWithResponse(ctx, alpha, nil, kind, bytes.NewReader(export.Body))
 	b.is(409, got, err)
 }

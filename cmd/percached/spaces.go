@@ -15,7 +15,7 @@ import (
 
 func spacesCommand(dial dialer) *cobra.Command {
 	return group("spaces", "List, create, change, move and delete spaces", "", spacesList(dial), spacesCreate(dial), spacesSet(dial), spacesDelete(dial),
-		spacesExport(dial), spacesImport(dial), spacesMove(dial))
+		spacesExport(dial), spacesImport(dial), spacesMove(dial), spacesFollow(dial))
 }
 
 func spacesList(dial dialer) *cobra.Command {
@@ -86,6 +86,7 @@ Tensors:
 Moving:
   read_only     true: refuse changes of the space
   moved_to      base URL of the node that has the space now; requests are redirected there
+  copy_of       base URL of the node of which the space is a copy (percached spaces follow)
 
 Idle work:
   prediction    what to store for predicted questions: off, answers or both

@@ -55,8 +55,14 @@ func (b *Backend) beginWrite(space string) (end func(), err error) {
 		if err := b.checkHere(space); err != nil {
 			return err
 		}
-		if sp, err := b.Knowledge.Space(space); err == nil && deref(sp.Settings.ReadOnly) {
+		sp, err := b.Knowledge.Space(space)
+		switch {
+		case err != nil: // the operation says why
+			return nil
+		case deref(sp.Settings.ReadOnly):
 			return api.SpaceReadOnly()
+		case deref(sp.Settings.CopyOf) != "":
+			return api.SpaceIsCopy(*sp.Settings.CopyOf)
 		}
 		return nil
 	})
@@ -142,7 +148,9 @@ func (w *writes) await(ctx context.Context, space string) error {
 }
 
 // frozen says whether a space refuses changes.
-func frozen(s percached.Settings) bool { return deref(s.ReadOnly) || deref(s.MovedTo) != "" }
+func frozen(s percached.Settings) bool {
+	return deref(s.ReadOnly) || deref(s.MovedTo) != "" || deref(s.CopyOf) != ""
+}
 
 // checkMovedTo says what is wrong with the address of another node.
 func checkMovedTo(address string) (wrong string) {
@@ -155,6 +163,9 @@ func checkMovedTo(address string) (wrong string) {
 }
 
 func (b *Backend) exportSpace(ctx context.Context, x api.SpaceExport) (api.Nothing, error) {
+	if x.Documents {
+		return api.Nothing{}, b.exportDocuments(ctx, x)
+	}
 	if b.Home.Encryption != nil {
 		x.Encrypted()
 	}
@@ -162,6 +173,9 @@ func (b *Backend) exportSpace(ctx context.Context, x api.SpaceExport) (api.Nothi
 }
 
 func (b *Backend) importSpace(ctx context.Context, x api.SpaceImport) (api.Space, error) {
+	if x.Update {
+		return b.updateCopy(ctx, x)
+	}
 	alone := func(do func() error) error {
 		b.spacesMu.Lock()
 		defer b.spacesMu.Unlock()

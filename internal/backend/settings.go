@@ -184,6 +184,11 @@ func (b *Backend) checkSettings(set api.Settings, space, at string) (wrong api.F
 			wrong = append(wrong, api.FieldError{Field: at + "moved_to", Detail: detail})
 		}
 	}
+	if from := set.CopyOf; from != nil {
+		if detail := checkMovedTo(*from); detail != "" {
+			wrong = append(wrong, api.FieldError{Field: at + "copy_of", Detail: detail})
+		}
+	}
 	if _, err := answer.Default().With(percached.Settings{Whole: set.Whole, Placement: set.Placement}); err != nil && len(wrong) == 0 {
 		wrong = append(wrong, api.FieldError{Field: at + "whole", Detail: strings.TrimPrefix(cmdline.Sentence(err), "settings: whole: ")})
 	}

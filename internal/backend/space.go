@@ -57,9 +57,9 @@ func (b *Backend) effective(sp percached.Space) (api.Settings, error) {
 		set.Tensors = false
 	}
 	keep := b.KeepDays(sp)
-	readOnly, movedTo := deref(sp.Settings.ReadOnly), deref(sp.Settings.MovedTo)
+	readOnly, movedTo, copyOf := deref(sp.Settings.ReadOnly), deref(sp.Settings.MovedTo), deref(sp.Settings.CopyOf)
 	return api.Settings{Settings: percached.Settings{
-		ReadOnly: &readOnly, MovedTo: &movedTo,
+		ReadOnly: &readOnly, MovedTo: &movedTo, CopyOf: &copyOf,
 		Threshold: &set.Threshold, Guard: &set.Guard, MaxWrong: &set.MaxWrong, Bank: &set.Bank, Tensors: &set.Tensors, Drafts: &set.Drafts, K: &set.K, Order: &set.Order,
 		Placement: &set.Placement, Planes: &set.Planes, Whole: &set.Whole, TensorLimit: sp.Settings.TensorLimit, KeepDays: &keep,
 		Prediction: &work.Prediction, Stride: &work.Stride, Adaptive: &work.Adaptive, Conversion: &work.Conversion,
@@ -126,6 +126,9 @@ func (b *Backend) mergeSettings(name string, patch []byte) (sp percached.Space, 
 	after, keys, err := applyMergePatch(before, patch)
 	if deref(after.MovedTo) == "" { // as effective settings show it
 		after.MovedTo = nil
+	}
+	if deref(after.CopyOf) == "" {
+		after.CopyOf = nil
 	}
 	moves := func(key string) bool { return key == "read_only" || key == "moved_to" }
 	if err == nil && deref(sp.Settings.ReadOnly) && slices.ContainsFunc(keys, func(key string) bool { return !moves(key) }) {

@@ -6,6 +6,7 @@
 // their bytes from disk, and KeepClean calls it soon after each deletion. Add leaves out what
 // DeleteForGood deleted. Recover makes the layers consistent after a crash. ExportSpace reads
 // all records of a space, and an Import writes them into another database.
+// ExportDocuments and a CopyUpdate keep a copy of the documents on another node.
 //
 // Invariants: the knowledge bank is authoritative. It holds a document completely or not
 // at all, and every other layer can be updated from it. Before the first layer forgets
@@ -22,5 +23,5 @@
 //
 // State on disk: notes of what is being forgotten, what is remembered of deleted documents, and
 // imports that have not ended, under the prefix 'F' of the meta database; see pending.go,
-// remembered.go, markkey.go and transfer.go.
+// remembered.go, markkey.go and transfer.go. Exported documents have a format in copy.go.
 package ingest

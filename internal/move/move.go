@@ -19,7 +19,7 @@ import (
 
 // Export requests the export of a space.
 func Export(ctx context.Context, l *link.Link, space string) (io.ReadCloser, error) {
-	resp, err := l.ExportSpace(ctx, space)
+	resp, err := l.ExportSpace(ctx, space, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func Import(ctx context.Context, l *link.Link, space string, from io.Reader) (cl
 	if backup.IsSealed(archive) {
 		kind = "application/octet-stream"
 	}
-	got, err := l.ImportSpaceWithBodyWithResponse(ctx, space, kind, archive)
+	got, err := l.ImportSpaceWithBodyWithResponse(ctx, space, nil, kind, archive)
 	if err != nil {
 		return client.Space{}, err
 	}
