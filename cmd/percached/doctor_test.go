@@ -23,7 +23,9 @@ func TestDoctorFindsAWrongFolder(t *testing.T) {
 		{"a file", func(dir string) error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)) }, "data is not a folder"},
 		{"a damaged schema", func(dir string) error { return os.Truncate(filepath.Join(dir, "schema"), 3) }, "schema is damaged"},
 		{"a token for all", func(dir string) error { return os.Chmod(filepath.Join(dir, "token"), 0o644) }, "other users can access it"},
-		{"somebody's files", func(dir string) error { return os.Rename(filepath.Join(dir, "schema"), filepath.Join(dir, "letter.txt")) }, "a data folder of percached"},
+		{"somebody's files", func(dir string) error {
+			return os.Rename(filepath.Join(dir, "schema"), filepath.Join(dir, "letter.txt"))
+		}, "a data folder of percached"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := withTokens(t)
