@@ -31,7 +31,7 @@ type Audited struct {
 	IDs       map[string]string
 	Counts    map[string]int64
 	Keys      []string // of the configuration or of the settings of a space
-	// Sync says that the record must be on the disk at once.
+	// Sync says that the record must be on the disk at once: the operation may have changed something.
 	Sync bool
 }
 
@@ -45,6 +45,10 @@ var frequentReads = []string{"postDevice", "createEmbedding"}
 // waiting for the disk.
 var questionOps = []string{"ask", "askStream", "complete", "completeStream", "createChatCompletion", "createResponse", "searchDocuments"}
 
+// refusals are the statuses of requests that changed nothing. Their records do not wait for the
+// disk, so that a token cannot keep the disk busy with them.
+var refusals = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
+
 // isAudited says whether the audit log records an operation: all that ask, change or export.
 func (r route) isAudited() bool {
 	if r.method == http.MethodGet {
@@ -54,12 +58,13 @@ func (r route) isAudited() bool {
 }
 
 // auditReady refuses an operation that could not be recorded.
-func (s *Server) auditReady(rt route) error {
+func (s *Server) auditReady(rt route, x *exchange) error {
 	if s.Audit.Ready == nil || !rt.isAudited() {
 		return nil
 	}
 	if err := s.Audit.Ready(); err != nil {
 		s.Logger.Error("refused an operation that cannot be recorded", "error", err)
+		x.unrecorded = true
 		return refuse(problemUnavailable, "the audit log cannot be written")
 	}
 	return nil
@@ -67,12 +72,12 @@ func (s *Server) auditReady(rt route) error {
 
 // audit records an operation of a known token.
 func (s *Server) audit(x *exchange, w *writer, status int) {
-	if s.Audit.Write == nil || !x.route.isAudited() || x.grant.Token == "" {
+	if s.Audit.Write == nil || !x.route.isAudited() || x.grant.Token == "" || x.unrecorded {
 		return
 	}
 	a := Audited{
 		Operation: x.route.op, Token: x.grant.Token, Name: x.grant.Name, Space: x.grant.Space, Status: status, Request: x.id, Outcome: "done",
-		IDs: map[string]string{}, Counts: map[string]int64{}, Sync: !slices.Contains(questionOps, x.route.op),
+		IDs: map[string]string{}, Counts: map[string]int64{}, Sync: !slices.Contains(questionOps, x.route.op) && !slices.Contains(refusals, status),
 	}
 	for _, named := range []string{x.routed.PathValue("space"), x.space} { // a refused name may be any text
 		if isSpaceName(named) {

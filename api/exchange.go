@@ -27,9 +27,11 @@ type exchange struct {
 	space   string        // that the body names, for the audit log
 	keys    []string
 	answer  *Answer
-	cut     bool // cut the connection: the response is incomplete
-	options *Options
-	body    *body
+	// unrecorded says that the request was refused because the audit log cannot be written.
+	unrecorded bool
+	cut        bool // cut the connection: the response is incomplete
+	options    *Options
+	body       *body
 }
 
 type exchangeKey struct{}

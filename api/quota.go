@@ -30,27 +30,27 @@ func (r route) isUpload() bool {
 	return r.op == "upload" || r.op == "uploadDocuments" || r.op == "importEntries"
 }
 
-// takeQuota counts a request against the quotas of its token, and refuses it if one is used up.
-func (s *Server) takeQuota(rt route, x *exchange, r *http.Request) error {
-	if s.Quota == nil || rt.need.scope == scopeNone {
+// takeQuota books n uses of the request's token, or refuses the request if they exceed its quota.
+func (s *Server) takeQuota(x *exchange, use QuotaUse, n int64) error {
+	if s.Quota == nil {
 		return nil
 	}
-	take := func(use QuotaUse, n int64) error {
-		if no := s.Quota(x.grant.Token, use, n); no != nil {
-			return &problemError{problem: problemQuota, detail: "this token may use " + no.Limit, after: no.After}
-		}
-		return nil
+	if no := s.Quota(x.grant.Token, use, n); no != nil {
+		return &problemError{problem: problemQuota, detail: "this token may use " + no.Limit, after: no.After}
 	}
-	if err := take(UseRequest, 1); err != nil {
-		return err
-	}
+	return nil
+}
+
+// takeUse books what a request uses beside itself.
+func (s *Server) takeUse(rt route, x *exchange, r *http.Request) error {
 	switch {
+	case s.Quota == nil || rt.need.scope == scopeNone:
 	case slices.Contains(askOps, rt.op), rt.op == passOp && generates(r):
-		return take(UseAsk, 1)
+		return s.takeQuota(x, UseAsk, 1)
 	case rt.isUpload() && r.ContentLength >= 0:
-		return take(UseUpload, r.ContentLength)
+		return s.takeQuota(x, UseUpload, r.ContentLength)
 	case rt.isUpload(): // the length shows while the body is read
-		x.body.take = func(n int64) error { return take(UseUpload, n) }
+		x.body.take = func(n int64) error { return s.takeQuota(x, UseUpload, n) }
 	}
 	return nil
 }

@@ -89,6 +89,16 @@ func TestQuotaRefuses(t *testing.T) {
 	}
 }
 
+// A request that the token may not send counts, too: it is in the audit log.
+func TestQuotaBooksRefused(t *testing.T) {
+	q := &quotas{booked: map[string]int64{}}
+	srv := testServer(t, Backend{}, func(o *Options) { o.Quota = q.take })
+	resp, _ := send(t, srv, "DELETE /v1/spaces/mail", "", "Authorization: Bearer "+mailAskToken)
+	if resp.StatusCode != http.StatusForbidden || q.booked["mail-ask0"] != 1 {
+		t.Error(resp.StatusCode, q.booked)
+	}
+}
+
 // A body of unknown length is cut at the quota.
 func TestQuotaCutsBody(t *testing.T) {
 	q := &quotas{booked: map[string]int64{}, limits: map[QuotaUse]int64{UseUpload: 10}}
