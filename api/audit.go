@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/hex"
 	"maps"
 	"net/http"
 	"reflect"
@@ -97,12 +98,15 @@ func (s *Server) audit(x *exchange, w *writer, status int) {
 	case x.cut:
 		a.Outcome = "client_gone"
 	}
-	if a.Outcome == "done" {
-		for _, id := range []string{"document", "entry", "upload", "conversation", "job"} {
-			if v := x.routed.PathValue(id); v != "" {
-				a.IDs[id] = v
-			}
+	for _, id := range []string{"document", "entry", "upload", "conversation", "job"} {
+		if v := x.routed.PathValue(id); isID(v) { // a failed operation may have changed it
+			a.IDs[id] = v
 		}
+	}
+	if x.accepted != nil {
+		a.addResult(*x.accepted)
+	}
+	if a.Outcome == "done" {
 		a.Keys = x.keys
 		a.addResult(w.result)
 		if x.answer != nil {
@@ -110,6 +114,13 @@ func (s *Server) audit(x *exchange, w *writer, status int) {
 		}
 	}
 	s.Audit.Write(a)
+}
+
+// isID says whether a text has the form of an id: 32 hexadecimal digits, or 16 of a job. Other texts
+// in a path are the client's.
+func isID(text string) bool {
+	b, err := hex.DecodeString(text)
+	return err == nil && (len(b) == 16 || len(b) == 8)
 }
 
 // addResult adds the ids and counts of a reply.

@@ -108,6 +108,29 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// An upload that goes on without its client, and what a failed deletion was about, are recorded.
+func TestAuditNotDone(t *testing.T) {
+	document := strings.Repeat("0a", 16)
+	b := Backend{
+		Upload: func(_ context.Context, u Upload) (UploadStatus, error) {
+			u.Accepted(UploadStatus{ID: "u1", Files: 1, Bytes: 3})
+			return UploadStatus{}, fault.New(fault.Unavailable, "op", "waiting ended")
+		},
+		DeleteDocument: func(context.Context, DeleteDocumentRequest) (Receipt, error) {
+			return Receipt{}, fault.New(fault.Unavailable, "op", "half of it")
+		},
+	}
+	ready := func() error { return nil }
+	_, log := audited(t, b, ready, "POST /v1/spaces/mail/documents?wait=true&name=a.txt", "abc", "Content-Type: text/plain")
+	if len(log) != 1 || log[0].Outcome != "unavailable" || log[0].IDs["upload"] != "u1" || log[0].Counts["bytes"] != 3 || !log[0].Sync {
+		t.Errorf("%+v", log)
+	}
+	_, log = audited(t, b, ready, "DELETE /v1/spaces/mail/documents/"+document, "")
+	if len(log) != 1 || log[0].Outcome != "unavailable" || log[0].IDs["document"] != document || !log[0].Sync {
+		t.Errorf("%+v", log)
+	}
+}
+
 // What cannot be recorded is refused; what need not be is served.
 func TestAuditNotReady(t *testing.T) {
 	b := Backend{Documents: func(context.Context, DocumentPage) (Documents, error) { return Documents{}, nil }}
