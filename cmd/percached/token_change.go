@@ -37,11 +37,17 @@ func audited(dir, operation string, change func() (audit.Record, error)) error {
 	if err != nil {
 		r.Outcome = "failed"
 	}
-	if wrong := log.Write(r); err == nil {
-		err = wrong
+	if wrong := log.Write(r); err == nil && wrong != nil {
+		err = &unrecorded{wrong}
 	}
 	return err
 }
+
+// unrecorded is the error of a change that was made, and is not in the audit log. Its result is
+// printed: a new secret is not shown again.
+type unrecorded struct{ error }
+
+func (u *unrecorded) Unwrap() error { return u.error }
 
 // tokenRecord is the record of a change of a token.
 func tokenRecord(t token.Token) audit.Record {
