@@ -37,14 +37,14 @@ type Audited struct {
 }
 
 // auditedReads are the audited operations that change nothing.
-var auditedReads = []string{"searchDocuments", "exportEntries", "exportSpace", "backup"}
+var auditedReads = []string{"searchDocuments", "searchEntries", "exportEntries", "exportSpace", "backup"}
 
 // frequentReads are operations with POST that change nothing and ask nothing of documents.
 var frequentReads = []string{"postDevice", "createEmbedding"}
 
-// questionOps are the operations that ask the model for a client. Each is written without
+// questionOps are the operations that ask or search. Each is written without
 // waiting for the disk.
-var questionOps = []string{"ask", "askStream", "complete", "completeStream", "createChatCompletion", "createResponse", "searchDocuments"}
+var questionOps = []string{"ask", "askStream", "complete", "completeStream", "createChatCompletion", "createResponse", "searchDocuments", "searchEntries"}
 
 // refusals are the statuses of requests that changed nothing. Their records do not wait for the
 // disk, so that a token cannot keep the disk busy with them.
@@ -77,8 +77,11 @@ func (s *Server) audit(x *exchange, w *writer, status int) {
 		return
 	}
 	a := Audited{
-		Operation: x.route.op, Token: x.grant.Token, Name: x.grant.Name, Space: x.grant.Space, Status: status, Request: x.id, Outcome: "done",
+		Operation: x.route.op, Token: x.grant.Token, Name: x.grant.Name, Status: status, Request: x.id, Outcome: "done",
 		IDs: map[string]string{}, Counts: map[string]int64{}, Sync: !slices.Contains(questionOps, x.route.op) && !slices.Contains(refusals, status),
+	}
+	if x.grant.More == nil { // a caller with several spaces is in none of them alone
+		a.Space = x.grant.Space
 	}
 	for _, named := range []string{x.routed.PathValue("space"), x.space} { // a refused name may be any text
 		if isSpaceName(named) {

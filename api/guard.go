@@ -157,6 +157,7 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	if err := s.takeUse(rt, x, r); err != nil {
 		return err
 	}
+	defer s.returnQuota(x)
 	give, err := s.acquireSlot(r.Context(), rt, x.grant)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ var askOps = []string{"ask", "askStream", "createChatCompletion", "createRespons
 
 // isUpload says whether an operation adds documents or entries of any size.
 func (r route) isUpload() bool {
-	return r.op == "upload" || r.op == "uploadDocuments" || r.op == "importEntries"
+	return slices.Contains([]string{"upload", "uploadDocuments", "importEntries", "importSpace", "restore"}, r.op)
 }
 
 // takeQuota books n uses of the request's token, or refuses the request if they exceed its quota.
@@ -48,9 +48,19 @@ func (s *Server) takeUse(rt route, x *exchange, r *http.Request) error {
 	case slices.Contains(askOps, rt.op), rt.op == passOp && generates(r):
 		return s.takeQuota(x, UseAsk, 1)
 	case rt.isUpload() && r.ContentLength >= 0:
-		return s.takeQuota(x, UseUpload, r.ContentLength)
+		if err := s.takeQuota(x, UseUpload, r.ContentLength); err != nil {
+			return err
+		}
+		x.body.booked = r.ContentLength
 	case rt.isUpload(): // the length shows while the body is read
 		x.body.take = func(n int64) error { return s.takeQuota(x, UseUpload, n) }
 	}
 	return nil
+}
+
+// returnQuota gives back the bytes of an upload that never came.
+func (s *Server) returnQuota(x *exchange) {
+	if rest := x.body.booked - x.body.read; rest > 0 {
+		_ = s.takeQuota(x, UseUpload, -rest) // cannot be refused
+	}
 }
