@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -239,6 +240,9 @@ var errAskedNow = errors.New("it was asked less than ten seconds ago")
 
 // RoundTrip sends a request, unless the address was asked just now.
 func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
+	if ip := net.ParseIP(r.URL.Hostname()); r.URL.Scheme != "https" && r.URL.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, errors.New("its keys are not behind https")
+	}
 	url := r.URL.String()
 	p.mu.Lock()
 	now := p.now()

@@ -34,6 +34,7 @@ type fake struct {
 	id    string
 	asked map[string]int // requests by path
 	away  string         // path that gets an error
+	keys  string         // address of the keys
 	hold  chan struct{}  // if not nil, discovery says so by sending, and waits until it is closed
 	now   time.Time
 }
@@ -43,6 +44,7 @@ func newFake(t *testing.T) *fake {
 	f := &fake{asked: map[string]int{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	f.rotate(t, "one")
 	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
+	f.keys = f.URL + "/keys"
 	t.Cleanup(f.Close)
 	return f
 }
@@ -72,7 +74,7 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 			f.hold <- struct{}{}
 			<-f.hold
 		}
-		fmt.Fprintf(w, `{"issuer": %q, "jwks_uri": %q}`, f.URL, f.URL+"/keys")
+		fmt.Fprintf(w, `{"issuer": %q, "jwks_uri": %q}`, f.URL, f.keys)
 	case "/keys":
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: f.key.Public(), KeyID: f.id, Algorithm: "ES256", Use: "sig"}}})
 	default:
@@ -304,6 +306,15 @@ func TestKeysAway(t *testing.T) {
 	}
 	f.away, f.now = "", f.now.Add(10*time.Second)
 	if _, err := v.Verify(t.Context(), secret); err != nil {
+		t.Error(err)
+	}
+}
+
+// Keys that anybody on the way could replace are not read.
+func TestKeysWithoutTLS(t *testing.T) {
+	f := newFake(t)
+	f.keys = "http://keys.example/keys"
+	if _, err := f.verifier().Verify(t.Context(), f.token(t, nil)); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "https") {
 		t.Error(err)
 	}
 }
