@@ -48,7 +48,7 @@ var questionOps = []string{"ask", "askStream", "complete", "completeStream", "cr
 
 // refusals are the statuses of requests that changed nothing. Their records do not wait for the
 // disk, so that a token cannot keep the disk busy with them.
-var refusals = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}
+var refusals = []int{http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests}
 
 // isAudited says whether the audit log records an operation: all that ask, change or export.
 func (r route) isAudited() bool {

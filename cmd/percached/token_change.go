@@ -12,6 +12,7 @@ import (
 
 	"github.com/percached/percached/internal/audit"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/daemon"
 	"github.com/percached/percached/internal/token"
@@ -24,11 +25,26 @@ func audited(dir, operation string, change func() (audit.Record, error)) error {
 	if err != nil {
 		return err
 	}
-	log, err := daemon.OpenAudit(conf.Now())
-	if err != nil {
-		return err
+	return auditedIn(conf.Now(), operation, change)
+}
+
+// auditedIn makes a change, and records it in the audit log of a configuration.
+func auditedIn(c config.Config, operation string, change func() (audit.Record, error)) error {
+	fresh := !home.Exists(c.Data) // the log may belong in the folder that the change makes
+	var log *audit.Log
+	var err error
+	if !fresh {
+		if log, err = daemon.OpenAudit(c); err != nil {
+			return err
+		}
 	}
 	r, err := change()
+	if fresh && err == nil {
+		var wrong error
+		if log, wrong = daemon.OpenAudit(c); wrong != nil {
+			return &unrecorded{wrong}
+		}
+	}
 	if log == nil {
 		return err
 	}
