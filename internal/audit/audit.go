@@ -116,7 +116,8 @@ func (l *Log) sync(file *os.File, n uint64) error {
 	return nil
 }
 
-// Ready says why a record could not be written. It returns nil if that has changed since; then the log says that records are missing.
+// Ready says why a record could not be written. It returns nil if that has changed since; then
+// the log says that records are missing.
 func (l *Log) Ready() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
