@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/hex"
 	"maps"
 	"net/http"
 	"reflect"
@@ -31,19 +32,23 @@ type Audited struct {
 	IDs       map[string]string
 	Counts    map[string]int64
 	Keys      []string // of the configuration or of the settings of a space
-	// Sync says that the record must be on the disk at once.
+	// Sync says that the record must be on the disk at once: the operation may have changed something.
 	Sync bool
 }
 
 // auditedReads are the audited operations that change nothing.
-var auditedReads = []string{"searchDocuments", "exportEntries", "exportSpace", "backup"}
+var auditedReads = []string{"searchDocuments", "searchEntries", "exportEntries", "exportSpace", "backup"}
 
 // frequentReads are operations with POST that change nothing and ask nothing of documents.
 var frequentReads = []string{"postDevice", "createEmbedding"}
 
-// questionOps are the operations that ask the model for a client. Each is written without
+// questionOps are the operations that ask or search. Each is written without
 // waiting for the disk.
-var questionOps = []string{"ask", "askStream", "complete", "completeStream", "createChatCompletion", "createResponse", "searchDocuments"}
+var questionOps = []string{"ask", "askStream", "complete", "completeStream", "createChatCompletion", "createResponse", "searchDocuments", "searchEntries"}
+
+// refusals are the statuses of requests that changed nothing. Their records do not wait for the
+// disk, so that a token cannot keep the disk busy with them.
+var refusals = []int{http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests}
 
 // isAudited says whether the audit log records an operation: all that ask, change or export.
 func (r route) isAudited() bool {
@@ -54,12 +59,13 @@ func (r route) isAudited() bool {
 }
 
 // auditReady refuses an operation that could not be recorded.
-func (s *Server) auditReady(rt route) error {
+func (s *Server) auditReady(rt route, x *exchange) error {
 	if s.Audit.Ready == nil || !rt.isAudited() {
 		return nil
 	}
 	if err := s.Audit.Ready(); err != nil {
 		s.Logger.Error("refused an operation that cannot be recorded", "error", err)
+		x.unrecorded = true
 		return refuse(problemUnavailable, "the audit log cannot be written")
 	}
 	return nil
@@ -67,12 +73,15 @@ func (s *Server) auditReady(rt route) error {
 
 // audit records an operation of a known token.
 func (s *Server) audit(x *exchange, w *writer, status int) {
-	if s.Audit.Write == nil || !x.route.isAudited() || x.grant.Token == "" {
+	if s.Audit.Write == nil || !x.route.isAudited() || x.grant.Token == "" || x.unrecorded {
 		return
 	}
 	a := Audited{
-		Operation: x.route.op, Token: x.grant.Token, Name: x.grant.Name, Space: x.grant.Space, Status: status, Request: x.id, Outcome: "done",
-		IDs: map[string]string{}, Counts: map[string]int64{}, Sync: !slices.Contains(questionOps, x.route.op),
+		Operation: x.route.op, Token: x.grant.Token, Name: x.grant.Name, Status: status, Request: x.id, Outcome: "done",
+		IDs: map[string]string{}, Counts: map[string]int64{}, Sync: !slices.Contains(questionOps, x.route.op) && !slices.Contains(refusals, status),
+	}
+	if x.grant.More == nil { // a caller with several spaces is in none of them alone
+		a.Space = x.grant.Space
 	}
 	for _, named := range []string{x.routed.PathValue("space"), x.space} { // a refused name may be any text
 		if isSpaceName(named) {
@@ -92,12 +101,15 @@ func (s *Server) audit(x *exchange, w *writer, status int) {
 	case x.cut:
 		a.Outcome = "client_gone"
 	}
-	if a.Outcome == "done" {
-		for _, id := range []string{"document", "entry", "upload", "conversation", "job"} {
-			if v := x.routed.PathValue(id); v != "" {
-				a.IDs[id] = v
-			}
+	for _, id := range []string{"document", "entry", "upload", "conversation", "job"} {
+		if v := x.routed.PathValue(id); isID(v) { // a failed operation may have changed it
+			a.IDs[id] = v
 		}
+	}
+	if x.accepted != nil {
+		a.addResult(*x.accepted)
+	}
+	if a.Outcome == "done" {
 		a.Keys = x.keys
 		a.addResult(w.result)
 		if x.answer != nil {
@@ -105,6 +117,13 @@ func (s *Server) audit(x *exchange, w *writer, status int) {
 		}
 	}
 	s.Audit.Write(a)
+}
+
+// isID says whether a text has the form of an id: 32 hexadecimal digits, or 16 of a job. Other texts
+// in a path are the client's.
+func isID(text string) bool {
+	b, err := hex.DecodeString(text)
+	return err == nil && (len(b) == 16 || len(b) == 8)
 }
 
 // addResult adds the ids and counts of a reply.

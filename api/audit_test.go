@@ -78,12 +78,12 @@ func TestAudit(t *testing.T) {
 			Operation: "deleteDocument", Token: "admin", Space: "mail", Status: 200, IDs: map[string]string{"document": string(text)},
 			Counts: map[string]int64{"documents": 1, "chunks": 2}, Sync: true,
 		}},
-		{"DELETE /v1/spaces/mail/documents/" + secret, "", nil, Audited{Operation: "deleteDocument", Token: "admin", Space: "mail", Status: 400, Outcome: "invalid", Sync: true}},
+		{"DELETE /v1/spaces/mail/documents/" + secret, "", nil, Audited{Operation: "deleteDocument", Token: "admin", Space: "mail", Status: 400, Outcome: "invalid"}},
 		{"DELETE /v1/spaces/mail", "", nil, Audited{Operation: "deleteSpace", Token: "admin", Space: "mail", Status: 404, Outcome: "not_found", Sync: true}},
 		{"DELETE /v1/spaces/mail", "", []string{phone}, Audited{
-			Operation: "deleteSpace", Token: "mail-ask", Name: "phone", Space: "mail", Status: 403, Outcome: "forbidden", Sync: true,
+			Operation: "deleteSpace", Token: "mail-ask", Name: "phone", Space: "mail", Status: 403, Outcome: "forbidden",
 		}},
-		{"DELETE /v1/spaces/A%20" + secret, "", nil, Audited{Operation: "deleteSpace", Token: "admin", Status: 400, Outcome: "invalid", Sync: true}},
+		{"DELETE /v1/spaces/A%20" + secret, "", nil, Audited{Operation: "deleteSpace", Token: "admin", Status: 400, Outcome: "invalid"}},
 		{"PATCH /v1/config", `{"k":"2"}`, nil, Audited{Operation: "changeConfig", Token: "admin", Status: 200, Keys: []string{"k"}, Sync: true}},
 		{"POST /v1/spaces", `{"name":"work"}`, nil, Audited{Operation: "createSpace", Token: "admin", Space: "work", Status: 201, Sync: true}},
 		{"GET /v1/spaces/mail/entries/export", "", nil, Audited{Operation: "exportEntries", Token: "admin", Space: "mail", Status: 200, Sync: true}},
@@ -105,6 +105,29 @@ func TestAudit(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// An upload that goes on without its client, and what a failed deletion was about, are recorded.
+func TestAuditNotDone(t *testing.T) {
+	document := strings.Repeat("0a", 16)
+	b := Backend{
+		Upload: func(_ context.Context, u Upload) (UploadStatus, error) {
+			u.Accepted(UploadStatus{ID: "u1", Files: 1, Bytes: 3})
+			return UploadStatus{}, fault.New(fault.Unavailable, "op", "waiting ended")
+		},
+		DeleteDocument: func(context.Context, DeleteDocumentRequest) (Receipt, error) {
+			return Receipt{}, fault.New(fault.Unavailable, "op", "half of it")
+		},
+	}
+	ready := func() error { return nil }
+	_, log := audited(t, b, ready, "POST /v1/spaces/mail/documents?wait=true&name=a.txt", "abc", "Content-Type: text/plain")
+	if len(log) != 1 || log[0].Outcome != "unavailable" || log[0].IDs["upload"] != "u1" || log[0].Counts["bytes"] != 3 || !log[0].Sync {
+		t.Errorf("%+v", log)
+	}
+	_, log = audited(t, b, ready, "DELETE /v1/spaces/mail/documents/"+document, "")
+	if len(log) != 1 || log[0].Outcome != "unavailable" || log[0].IDs["document"] != document || !log[0].Sync {
+		t.Errorf("%+v", log)
 	}
 }
 

@@ -141,6 +141,8 @@ type Upload struct {
 	Wait  bool
 	Again bool // add documents that the user deleted before
 	Each  func(take func(name string, body io.Reader) error) error
+	// Accepted is called once the upload is stored and will go on without its client. It may be nil.
+	Accepted func(UploadStatus)
 }
 
 // SpaceName returns the name of the space.

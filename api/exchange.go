@@ -16,20 +16,23 @@ import (
 
 // exchange is one request and its state while it is served.
 type exchange struct {
-	id      string
-	path    string
-	uri     string // path and query
-	route   route  // empty if no route matched
-	grant   Grant
-	err     error         // why the request failed
-	problem problem       // the problem that was sent, if any
-	routed  *http.Request // with the values of its path; nil if no route matched
-	space   string        // that the body names, for the audit log
-	keys    []string
-	answer  *Answer
-	cut     bool // cut the connection: the response is incomplete
-	options *Options
-	body    *body
+	id       string
+	path     string
+	uri      string // path and query
+	route    route  // empty if no route matched
+	grant    Grant
+	err      error         // why the request failed
+	problem  problem       // the problem that was sent, if any
+	routed   *http.Request // with the values of its path; nil if no route matched
+	space    string        // that the body names, for the audit log
+	keys     []string
+	answer   *Answer
+	accepted *UploadStatus // the upload that goes on, whatever becomes of the request
+	// unrecorded says that the request was refused because the audit log cannot be written.
+	unrecorded bool
+	cut        bool // cut the connection: the response is incomplete
+	options    *Options
+	body       *body
 }
 
 type exchangeKey struct{}

@@ -135,15 +135,15 @@ func checkPath(r *http.Request) error {
 func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	x := exchangeOf(r.Context())
 	x.route, x.routed = rt, r
-	if err := s.auditReady(rt); err != nil {
-		return err
-	}
 	if rt.need.scope != scopeNone {
 		grant, err := s.grant(w, r)
 		if err != nil {
 			return err
 		}
 		x.grant = grant
+		if err := s.takeQuota(x, UseRequest, 1); err != nil { // before a refusal, which is recorded, too
+			return err
+		}
 		if !grant.permits(rt.need, r.PathValue("space")) {
 			return refuse(problemForbidden, "")
 		}
@@ -151,9 +151,13 @@ func (s *Server) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 			return refuse(problemStarting, "percached is %s: %.0f %%", now.Stage, 100*now.Progress)
 		}
 	}
-	if err := s.takeQuota(rt, x, r); err != nil {
+	if err := s.auditReady(rt, x); err != nil {
 		return err
 	}
+	if err := s.takeUse(rt, x, r); err != nil {
+		return err
+	}
+	defer s.returnQuota(x)
 	give, err := s.acquireSlot(r.Context(), rt, x.grant)
 	if err != nil {
 		return err

@@ -135,7 +135,7 @@ func TestMethods(t *testing.T) {
 	for what, want := range map[string][]string{
 		"POST /v1/about": {"GET", "HEAD"}, "PUT /v1/spaces/mail": {"GET", "HEAD", "DELETE"}, "GET /v1/spaces/mail/ask": {"POST"},
 		"HEAD /v1/events": {"GET"}, "TRACE /healthz": {"GET", "HEAD"}, "PROPFIND /v1/cache": {"GET", "HEAD", "PATCH", "DELETE"},
-		"HEAD /v1/spaces/mail/entries/export": {"GET"}, "GET /v1/spaces/mail/entries/import": {"POST"}, "DELETE /v1/spaces/mail/entries/search": {"GET", "HEAD"},
+		"HEAD /v1/spaces/mail/entries/export": {"GET"}, "HEAD /v1/spaces/mail/export": {"GET"}, "HEAD /v1/backup": {"GET"}, "GET /v1/spaces/mail/entries/import": {"POST"}, "DELETE /v1/spaces/mail/entries/search": {"GET", "HEAD"},
 	} {
 		a := exchangeRaw(t, srv, raw(what, "", "Authorization:"))
 		if diff := cmp.Diff(want, a.Header["Allow"]); diff != "" || a.StatusCode != 405 {

@@ -25,6 +25,7 @@ type body struct {
 	limit    int64
 	read     int64
 	err      error               // sticky
+	booked   int64               // bytes that the quota counts already
 	take     func(n int64) error // books what was read; nil: nothing is booked
 }
 

@@ -27,30 +27,40 @@ var askOps = []string{"ask", "askStream", "createChatCompletion", "createRespons
 
 // isUpload says whether an operation adds documents or entries of any size.
 func (r route) isUpload() bool {
-	return r.op == "upload" || r.op == "uploadDocuments" || r.op == "importEntries"
+	return slices.Contains([]string{"upload", "uploadDocuments", "importEntries", "importSpace", "restore"}, r.op)
 }
 
-// takeQuota counts a request against the quotas of its token, and refuses it if one is used up.
-func (s *Server) takeQuota(rt route, x *exchange, r *http.Request) error {
-	if s.Quota == nil || rt.need.scope == scopeNone {
+// takeQuota books n uses of the request's token, or refuses the request if they exceed its quota.
+func (s *Server) takeQuota(x *exchange, use QuotaUse, n int64) error {
+	if s.Quota == nil {
 		return nil
 	}
-	take := func(use QuotaUse, n int64) error {
-		if no := s.Quota(x.grant.Token, use, n); no != nil {
-			return &problemError{problem: problemQuota, detail: "this token may use " + no.Limit, after: no.After}
-		}
-		return nil
-	}
-	if err := take(UseRequest, 1); err != nil {
-		return err
-	}
-	switch {
-	case slices.Contains(askOps, rt.op), rt.op == passOp && generates(r):
-		return take(UseAsk, 1)
-	case rt.isUpload() && r.ContentLength >= 0:
-		return take(UseUpload, r.ContentLength)
-	case rt.isUpload(): // the length shows while the body is read
-		x.body.take = func(n int64) error { return take(UseUpload, n) }
+	if no := s.Quota(x.grant.Token, use, n); no != nil {
+		return &problemError{problem: problemQuota, detail: "this token may use " + no.Limit, after: no.After}
 	}
 	return nil
+}
+
+// takeUse books what a request uses beside itself.
+func (s *Server) takeUse(rt route, x *exchange, r *http.Request) error {
+	switch {
+	case s.Quota == nil || rt.need.scope == scopeNone:
+	case slices.Contains(askOps, rt.op), rt.op == passOp && generates(r):
+		return s.takeQuota(x, UseAsk, 1)
+	case rt.isUpload() && r.ContentLength >= 0:
+		if err := s.takeQuota(x, UseUpload, r.ContentLength); err != nil {
+			return err
+		}
+		x.body.booked = r.ContentLength
+	case rt.isUpload(): // the length shows while the body is read
+		x.body.take = func(n int64) error { return s.takeQuota(x, UseUpload, n) }
+	}
+	return nil
+}
+
+// returnQuota gives back the bytes of an upload that never came.
+func (s *Server) returnQuota(x *exchange) {
+	if rest := x.body.booked - x.body.read; rest > 0 {
+		_ = s.takeQuota(x, UseUpload, -rest) // cannot be refused
+	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +68,35 @@ func TestQuotaBooks(t *testing.T) {
 	}
 }
 
+// Bytes that never came do not count, nor those of a body that was not read.
+func TestQuotaOfBrokenUpload(t *testing.T) {
+	q := &quotas{booked: map[string]int64{}, limits: map[QuotaUse]int64{UseUpload: 1000}}
+	ended := make(chan struct{})
+	api := newServer(t, Backend{Upload: func(_ context.Context, u Upload) (UploadStatus, error) {
+		return UploadStatus{}, u.Each(func(_ string, body io.Reader) error { _, err := io.Copy(io.Discard, body); return err })
+	}}, func(o *Options) { o.Quota = q.take })
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			_ = recover() // the server cuts the connection
+			ended <- struct{}{}
+		}()
+		api.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	c, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, raw("POST /v1/spaces/mail/documents?name=a.txt", "four", "Content-Type: text/plain", "Content-Length: 1000")); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	<-ended
+	if got := q.booked["admin2"]; got != 4 {
+		t.Error(got)
+	}
+}
+
 // What is above a quota gets 429 with the time to wait, and does not reach the backend.
 func TestQuotaRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -86,6 +117,16 @@ func TestQuotaRefuses(t *testing.T) {
 				t.Errorf("status %d, %v: %s", a.StatusCode, a.Header, a.text)
 			}
 		})
+	}
+}
+
+// A request that the token may not send counts, too: it is in the audit log.
+func TestQuotaBooksRefused(t *testing.T) {
+	q := &quotas{booked: map[string]int64{}}
+	srv := testServer(t, Backend{}, func(o *Options) { o.Quota = q.take })
+	resp, _ := send(t, srv, "DELETE /v1/spaces/mail", "", "Authorization: Bearer "+mailAskToken)
+	if resp.StatusCode != http.StatusForbidden || q.booked["mail-ask0"] != 1 {
+		t.Error(resp.StatusCode, q.booked)
 	}
 }
 

@@ -93,7 +93,7 @@ var everyMethod = []string{http.MethodGet, http.MethodHead, http.MethodPost, htt
 
 // streams says whether an operation sends data for an unlimited time.
 func (r route) streams() bool {
-	return r.op == "events" || r.op == "exportEntries" || r.op == "backup"
+	return r.op == "events" || r.op == "exportEntries" || r.op == "exportSpace" || r.op == "backup"
 }
 
 // openAIs are the path prefixes of OpenAI's interface, including parts that percached does not
@@ -118,7 +118,7 @@ type Options struct {
 	Metrics http.Handler
 	// Events is the source of /v1/events.
 	Events *EventBus
-	// Quota books n uses of a token, or says which limit they exceed. Nil: there are no quotas.
+	// Quota books n uses of a token, gives them back if n is negative, or says which limit they exceed. Nil: there are no quotas.
 	Quota func(token string, use QuotaUse, n int64) *QuotaRefusal
 	// Audit keeps the audit log.
 	Audit Audit

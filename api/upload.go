@@ -82,8 +82,10 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, p uploadParams,
 	}
 	setBodyLimit(r, s.MaxUpload)
 	var broken error // the fault of the body; it is more precise than the backend's error
+	x := exchangeOf(r.Context())
 	status, err := s.backend.Upload(r.Context(), Upload{
 		Space: p.Space, Key: key, Wait: p.Wait, Again: p.Again,
+		Accepted: func(u UploadStatus) { x.accepted = &u },
 		Each: func(take func(name string, body io.Reader) error) error {
 			broken = each(take)
 			return broken

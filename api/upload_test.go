@@ -43,7 +43,7 @@ func (in *intake) upload(_ context.Context, u Upload) (UploadStatus, error) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	u.Each = nil
+	u.Each, u.Accepted = nil, nil
 	in.uploads, in.files = append(in.uploads, u), append(in.files, files...)
 	state := UploadQueued
 	if u.Wait {

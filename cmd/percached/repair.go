@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/audit"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/daemon"
@@ -40,7 +41,11 @@ list of documents.`,
 				named = append(named, percached.Space{Name: name, Kind: kind})
 			}
 			stderr := cmd.ErrOrStderr()
-			r, err := node.Repair(cmd.Context(), c, named, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)
+			var r node.Repaired
+			err = auditedIn(c, "repair", func() (_ audit.Record, err error) {
+				r, err = node.Repair(cmd.Context(), c, named, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)
+				return audit.Record{}, err
+			})
 			p := &cmdline.Printer{W: cmd.OutOrStdout()}
 			if err == nil || len(r.Spaces) > 0 {
 				printRepaired(p, r)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/percached/percached/api"
 	"github.com/percached/percached/api/client"
+	"github.com/percached/percached/internal/audit"
 	"github.com/percached/percached/internal/backup"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
@@ -66,10 +68,10 @@ Documents that you deleted after the backup reappear; delete them again.`,
 			}
 			defer from.Close() //nolint:errcheck // nothing was written
 			out, err := restore(cmd, conf.Now(), readUntilDone(cmd.Context(), from), force)
-			if err != nil {
+			if _, restored := errors.AsType[*unrecorded](err); err != nil && !restored {
 				return err
 			}
-			return printRestored(cmd, out, asJSON)
+			return cmp.Or(printRestored(cmd, out, asJSON), err)
 		},
 	}
 	linkFlags(cmd, "backup-key-file")
@@ -123,8 +125,9 @@ func restore(cmd *cobra.Command, c config.Config, from io.Reader, force bool) (a
 		return api.Restored{}, err
 	}
 	if l == nil {
-		out, err := node.Restore(ctx, c, from, force, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)
-		return api.Restored(out), err
+		return auditedRestore(c, func() (node.Restored, error) {
+			return node.Restore(ctx, c, from, force, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)
+		})
 	}
 	defer l.Close() //nolint:errcheck // the request ended
 	sent := cmdline.Waiting(stderr, "restoring the backup")
@@ -145,6 +148,16 @@ func restore(cmd *cobra.Command, c config.Config, from io.Reader, force bool) (a
 	}
 	r := got.JSON200
 	return api.Restored{Made: r.Made, Spaces: r.Spaces, Documents: r.Documents, Uploads: r.Uploads}, nil
+}
+
+// auditedRestore restores without a daemon, and records it.
+func auditedRestore(c config.Config, restore func() (node.Restored, error)) (out api.Restored, err error) {
+	err = auditedIn(c, "restore", func() (audit.Record, error) {
+		got, err := restore()
+		out = api.Restored(got)
+		return audit.Record{Counts: audit.Counts{"spaces": int64(got.Spaces), "documents": int64(got.Documents), "uploads": int64(got.Uploads)}}, err
+	})
+	return out, err
 }
 
 // awaitReady waits until the daemon serves the restored data. The daemon may drop the

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"text/tabwriter"
@@ -9,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/percached/percached/api"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/daemon"
@@ -64,17 +65,19 @@ func (r *remoteRestore) run(cmd *cobra.Command, c config.Config, from string) er
 		return cmdline.Misusef("percached restores from object storage into a folder of this machine; run the command there, without --url")
 	}
 	done := cmdline.Waiting(stderr, "restoring the backup")
-	out, err := node.RestoreRemote(ctx, c, store, at, r.force, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)
+	out, failure := auditedRestore(c, func() (node.Restored, error) {
+		return node.RestoreRemote(ctx, c, store, at, r.force, daemon.NewLog(stderr, "text", c.Serving.Level), stderr)
+	})
 	done()
-	if err != nil {
-		return err
+	if _, restored := errors.AsType[*unrecorded](failure); failure != nil && !restored {
+		return failure
 	}
-	if err := printRestored(cmd, api.Restored(out), r.json); err != nil {
+	if err := printRestored(cmd, out, r.json); err != nil {
 		return err
 	}
 	p := &cmdline.Printer{W: stderr}
 	p.Line("If another daemon still backs up to %s, change backup-to before you start one on %s.", store.Place(), c.Data)
-	return p.Err
+	return cmp.Or(p.Err, failure)
 }
 
 // listedPoint is a line of --list --json.

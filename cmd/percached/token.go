@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"io"
 	"slices"
 	"time"
@@ -38,13 +40,13 @@ func tokenSubcommand(use, short string, args cobra.PositionalArgs, run func(dir 
 				return fault.New(fault.NotFound, "percached: token", "there is no data folder %s; percached add and percached serve create it", c.Data)
 			}
 			r, err := run(c.Data, args)
-			if err != nil {
+			if _, changed := errors.AsType[*unrecorded](err); err != nil && !changed {
 				return err
 			}
 			if secret, ok := r.(interface{ printNote(io.Writer) }); ok && !asJSON {
 				secret.printNote(cmd.ErrOrStderr())
 			}
-			return cmdline.Show(cmd.OutOrStdout(), asJSON, r)
+			return cmp.Or(cmdline.Show(cmd.OutOrStdout(), asJSON, r), err)
 		},
 	}
 	commands.DataFlag(cmd, &c.Config)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/percached/percached/internal/audit"
 	"github.com/percached/percached/internal/base/cmdline"
+	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/config"
 	"github.com/percached/percached/internal/daemon"
 	"github.com/percached/percached/internal/token"
@@ -24,11 +25,26 @@ func audited(dir, operation string, change func() (audit.Record, error)) error {
 	if err != nil {
 		return err
 	}
-	log, err := daemon.OpenAudit(conf.Now())
-	if err != nil {
-		return err
+	return auditedIn(conf.Now(), operation, change)
+}
+
+// auditedIn makes a change, and records it in the audit log of a configuration.
+func auditedIn(c config.Config, operation string, change func() (audit.Record, error)) error {
+	fresh := !home.Exists(c.Data) // the log may belong in the folder that the change makes
+	var log *audit.Log
+	var err error
+	if !fresh {
+		if log, err = daemon.OpenAudit(c); err != nil {
+			return err
+		}
 	}
 	r, err := change()
+	if fresh && err == nil {
+		var wrong error
+		if log, wrong = daemon.OpenAudit(c); wrong != nil {
+			return &unrecorded{wrong}
+		}
+	}
 	if log == nil {
 		return err
 	}
@@ -37,11 +53,17 @@ func audited(dir, operation string, change func() (audit.Record, error)) error {
 	if err != nil {
 		r.Outcome = "failed"
 	}
-	if wrong := log.Write(r); err == nil {
-		err = wrong
+	if wrong := log.Write(r); err == nil && wrong != nil {
+		err = &unrecorded{wrong}
 	}
 	return err
 }
+
+// unrecorded is the error of a change that was made, and is not in the audit log. Its result is
+// printed: a new secret is not shown again.
+type unrecorded struct{ error }
+
+func (u *unrecorded) Unwrap() error { return u.error }
 
 // tokenRecord is the record of a change of a token.
 func tokenRecord(t token.Token) audit.Record {

@@ -5,11 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/percached/percached/internal/audit"
+	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/encryption"
+	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
 	"github.com/percached/percached/internal/token"
 )
@@ -54,5 +60,30 @@ func TestTokensBesideADaemon(t *testing.T) {
 		if _, ok := daemon.Check(secret); ok != want {
 			t.Errorf("admitted: %v, and should be %v", ok, want)
 		}
+	}
+}
+
+// A secret is printed although the audit log failed after it was made, and the error is reported.
+func TestTokenUnrecorded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	h, err := home.Open(dir, encryption.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	logs := t.TempDir()
+	t.Setenv("PERCACHED_AUDIT_LOG", filepath.Join(logs, "audit.jsonl"))
+	cmd := tokenSubcommand("create", "", cobra.NoArgs, func(dir string, _ []string) (cmdline.Report, error) {
+		return &secretReport{Secret: "pc_new"}, audited(dir, "token.create", func() (audit.Record, error) {
+			return audit.Record{}, os.RemoveAll(logs)
+		})
+	})
+	var out bytes.Buffer
+	cmd.SilenceUsage = true
+	cmd.SetOut(&out)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs([]string{"--data", dir})
+	if err := cmd.Execute(); fault.KindOf(err) != fault.Unavailable || strings.TrimSpace(out.String()) != "pc_new" {
+		t.Error(err, out.String())
 	}
 }

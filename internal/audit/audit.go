@@ -1,15 +1,19 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/fault"
 )
 
@@ -55,7 +59,12 @@ type Log struct {
 	mu   sync.Mutex
 	file *os.File
 	torn bool  // the last line has no end
-	err  error // of the last write
+	err  error // of the first write that failed since Ready
+
+	written atomic.Uint64  // records
+	waiting sync.WaitGroup // writers that sync file, which stays open until then
+	syncing sync.Mutex
+	synced  uint64 // of written, under syncing
 }
 
 // Open opens the log, and creates its file if it is missing.
@@ -70,18 +79,53 @@ func Open(path string, now func() time.Time) (*Log, error) {
 // Write appends a record with the present time.
 func (l *Log) Write(r Record) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.err = l.write(r)
-	return l.err
+	err := l.write(r)
+	if err != nil {
+		l.err = cmp.Or(l.err, err)
+	}
+	if err != nil || !r.Sync {
+		l.mu.Unlock()
+		return err
+	}
+	file, n := l.file, l.written.Load()
+	l.waiting.Add(1)
+	l.mu.Unlock()
+	err = l.sync(file, n)
+	l.waiting.Done()
+	if err != nil {
+		l.mu.Lock()
+		l.err = cmp.Or(l.err, err)
+		l.mu.Unlock()
+	}
+	return err
 }
 
-// Ready says why the last record could not be written. It returns nil if that has changed
-// since; then the log says that records are missing.
+// sync waits until the first n records are on the disk. Records written meanwhile share the next
+// sync.
+func (l *Log) sync(file *os.File, n uint64) error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	if l.synced >= n {
+		return nil
+	}
+	written := l.written.Load()
+	if err := file.Sync(); err != nil {
+		return l.failed("write", err)
+	}
+	l.synced = written
+	return nil
+}
+
+// Ready says why a record could not be written. It returns nil if that has changed since; then
+// the log says that records are missing.
 func (l *Log) Ready() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
-		l.err = l.write(Record{Operation: "audit.resumed", Outcome: "done", Sync: true})
+		l.err = l.write(Record{Operation: "audit.resumed", Outcome: "done"})
+		if l.err == nil {
+			l.err = l.sync(l.file, l.written.Load())
+		}
 	}
 	return l.err
 }
@@ -93,6 +137,7 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
+	l.waiting.Wait()
 	err := l.file.Close()
 	l.file = nil
 	return err
@@ -115,19 +160,17 @@ func (l *Log) write(r Record) error {
 	if n > 0 {
 		l.torn = n < len(line)
 	}
-	if err == nil && r.Sync {
-		err = l.file.Sync()
-	}
 	if err != nil {
 		return l.failed("write", err)
 	}
+	l.written.Add(1)
 	return nil
 }
 
 // follow opens the file anew if it was renamed or deleted.
 func (l *Log) follow() error {
 	if l.file != nil {
-		at, err := os.Stat(l.path)
+		at, err := os.Lstat(l.path)
 		own, same := l.file.Stat()
 		if err == nil && same == nil && os.SameFile(at, own) {
 			return nil
@@ -135,18 +178,26 @@ func (l *Log) follow() error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		_ = l.file.Close() // each synced line is on the disk
+		l.waiting.Wait()
+		_ = l.file.Close()
 		l.file = nil
 	}
 	return l.open()
 }
 
 func (l *Log) open() error {
-	info, err := os.Stat(l.path)
-	if err == nil && !info.Mode().IsRegular() { // a pipe would block
+	info, err := os.Lstat(l.path)
+	if err == nil && !info.Mode().IsRegular() { // a link may lead root to a file of somebody else
 		return errors.New("it is not a regular file")
 	}
-	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	const flags = os.O_APPEND | os.O_RDWR | durable.NoFollow
+	f, err := os.OpenFile(l.path, flags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = create(l.path, flags)
+		if errors.Is(err, fs.ErrExist) { // another process was faster
+			f, err = os.OpenFile(l.path, flags, 0)
+		}
+	}
 	if err != nil {
 		if p, ok := errors.AsType[*fs.PathError](err); ok { // its text repeats the path
 			err = p.Err
@@ -156,6 +207,21 @@ func (l *Log) open() error {
 	l.file = f
 	l.torn, err = endsTorn(f)
 	return err
+}
+
+// create creates a file that the owner of its folder can use, and whose name stays after a crash.
+func create(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = durable.ChownToFolderOwner(f); err == nil {
+		err = durable.Folder(filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(path))
+	}
+	return f, nil
 }
 
 // endsTorn says whether the last line of a file has no end.

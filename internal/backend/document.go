@@ -171,6 +171,9 @@ func (b *Backend) upload(ctx context.Context, u api.Upload) (api.UploadStatus, e
 		accept = b.Inbox.AcceptAgain
 	}
 	got, err := accept(ctx, u.Space, u.Key, func(take inbox.Take) error { return u.Each(take) })
+	if err == nil && u.Accepted != nil {
+		u.Accepted(wireUpload(got))
+	}
 	if err == nil && u.Wait {
 		got, err = b.Inbox.Wait(ctx, got.ID)
 	}

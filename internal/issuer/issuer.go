@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/token"
@@ -60,6 +62,8 @@ type Verifier struct {
 	Options
 	client *http.Client
 
+	opening singleflight.Group
+
 	mu     sync.Mutex
 	known  *oidc.IDTokenVerifier
 	opened time.Time // when known was made
@@ -69,7 +73,7 @@ type Verifier struct {
 func New(o Options) *Verifier {
 	return &Verifier{Options: o, client: &http.Client{
 		Timeout:   fetchTimeout,
-		Transport: &patient{next: http.DefaultTransport.(*http.Transport).Clone(), now: o.Now, last: map[string]time.Time{}},
+		Transport: &patient{next: http.DefaultTransport.(*http.Transport).Clone(), now: o.Now, last: map[string]*attempt{}},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("the issuer redirects, which percached does not follow")
 		},
@@ -88,13 +92,20 @@ func (v *Verifier) Verify(ctx context.Context, secret string) (Caller, error) {
 	if err != nil {
 		return Caller{}, fault.New(fault.Unavailable, op, "cannot ask the issuer %s: %w", v.Issuer, err)
 	}
-	t, err := verifier.Verify(oidc.ClientContext(ctx, v.client), secret)
+	var away error
+	t, err := verifier.Verify(context.WithValue(ctx, awayKey{}, &away), secret)
+	if away != nil {
+		return Caller{}, fault.New(fault.Unavailable, op, "cannot read the keys of the issuer %s: %w", v.Issuer, away)
+	}
 	if err != nil {
 		if _, expired := errors.AsType[*oidc.TokenExpiredError](err); expired {
 			return Caller{}, fault.New(fault.Invalid, op, "the token has expired")
 		}
 		// What go-oidc says is not for the client: it names what would be right.
 		return Caller{}, &Refused{fault.New(fault.Invalid, op, "the issuer's token is refused: its signature, audience or time is wrong"), err}
+	}
+	if t.Subject == "" { // all such callers would be one
+		return Caller{}, fault.New(fault.Invalid, op, "the token names no subject")
 	}
 	claims := map[string]json.RawMessage{}
 	if err := t.Claims(&claims); err != nil {
@@ -104,22 +115,64 @@ func (v *Verifier) Verify(ctx context.Context, secret string) (Caller, error) {
 	return Caller{ID: "oidc-" + hex.EncodeToString(sum[:6]), Name: printable(t.Subject), Rights: rightsOf(claims[v.Claim])}, nil
 }
 
-// verifier returns a verifier whose keys are fresh enough.
+// verifier returns a verifier whose keys are fresh enough. It waits for the issuer outside of the
+// lock, so that a caller who leaves waits no longer, and ends nothing for the others.
 func (v *Verifier) verifier(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	if now := v.Now(); v.known == nil || now.Sub(v.opened) > keepKeys {
-		provider, err := oidc.NewProvider(oidc.ClientContext(ctx, v.client), v.Issuer)
-		if err != nil {
-			return nil, err
-		}
-		v.known = provider.VerifierContext(oidc.ClientContext(context.WithoutCancel(ctx), v.client), &oidc.Config{
-			ClientID: v.Audience, SupportedSigningAlgs: []string{oidc.RS256, oidc.ES256, oidc.EdDSA},
-			Now: func() time.Time { return v.Now().Add(-clockSkew) }, // go-oidc allows five minutes for nbf
-		})
-		v.opened = now
+	known, fresh := v.known, v.known != nil && v.Now().Sub(v.opened) <= keepKeys
+	v.mu.Unlock()
+	if fresh {
+		return known, nil
 	}
-	return v.known, nil
+	opened := v.opening.DoChan("", func() (any, error) { return v.open(context.WithoutCancel(ctx)) })
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case got := <-opened:
+		known, _ = got.Val.(*oidc.IDTokenVerifier)
+		return known, got.Err
+	}
+}
+
+// open asks the issuer where its keys are.
+func (v *Verifier) open(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+	ctx = oidc.ClientContext(ctx, v.client)
+	now := v.Now()
+	provider, err := oidc.NewProvider(ctx, v.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	var at struct {
+		Keys string `json:"jwks_uri"`
+	}
+	if err := provider.Claims(&at); err != nil {
+		return nil, err
+	}
+	known := oidc.NewVerifier(v.Issuer, keySet{oidc.NewRemoteKeySet(ctx, at.Keys)}, &oidc.Config{
+		ClientID: v.Audience, SupportedSigningAlgs: []string{oidc.RS256, oidc.ES256, oidc.EdDSA},
+		Now: func() time.Time { return v.Now().Add(-clockSkew) }, // go-oidc allows five minutes for nbf
+	})
+	v.mu.Lock()
+	v.known, v.opened = known, now
+	v.mu.Unlock()
+	return known, nil
+}
+
+// keySet are the issuer's keys. It notes in the context why they could not be read: that is no
+// fault of the token.
+type keySet struct{ *oidc.RemoteKeySet }
+
+// awayKey is the key of a *error in a context.
+type awayKey struct{}
+
+// VerifySignature verifies a token's signature.
+func (k keySet) VerifySignature(ctx context.Context, secret string) ([]byte, error) {
+	payload, err := k.RemoteKeySet.VerifySignature(ctx, secret)
+	// go-oidc wraps an error only if it could not read the keys.
+	if away, ok := ctx.Value(awayKey{}).(*error); ok && errors.Unwrap(err) != nil && !errors.Is(err, errAskedNow) {
+		*away = err
+	}
+	return payload, err
 }
 
 // printable returns a name without control characters, cut to a readable length.
@@ -173,25 +226,42 @@ type patient struct {
 	now  func() time.Time
 
 	mu   sync.Mutex
-	last map[string]time.Time // request by address
+	last map[string]*attempt // by address
 }
+
+// attempt is a request.
+type attempt struct {
+	at     time.Time
+	failed bool
+}
+
+// errAskedNow says that an address answered just now, so that it is not asked again.
+var errAskedNow = errors.New("it was asked less than ten seconds ago")
 
 // RoundTrip sends a request, unless the address was asked just now.
 func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
+	if ip := net.ParseIP(r.URL.Hostname()); r.URL.Scheme != "https" && r.URL.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, errors.New("its keys are not behind https")
+	}
 	url := r.URL.String()
 	p.mu.Lock()
 	now := p.now()
-	early := now.Sub(p.last[url]) < fetchPause
-	if !early {
-		p.last[url] = now
+	if last := p.last[url]; last != nil && now.Sub(last.at) < fetchPause {
+		defer p.mu.Unlock()
+		if last.failed {
+			return nil, errors.New("it did not answer less than ten seconds ago")
+		}
+		return nil, errAskedNow
 	}
+	this := &attempt{now, true}
+	p.last[url] = this
 	p.mu.Unlock()
-	if early {
-		return nil, errors.New("it was asked less than ten seconds ago")
-	}
 	resp, err := p.next.RoundTrip(r)
 	if err == nil {
 		resp.Body = limited{io.LimitReader(resp.Body, maxResponse), resp.Body}
+		p.mu.Lock()
+		this.failed = resp.StatusCode != http.StatusOK
+		p.mu.Unlock()
 	}
 	return resp, err
 }

@@ -1,6 +1,7 @@
 package issuer_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -32,6 +33,9 @@ type fake struct {
 	key   *ecdsa.PrivateKey
 	id    string
 	asked map[string]int // requests by path
+	away  string         // path that gets an error
+	keys  string         // address of the keys
+	hold  chan struct{}  // if not nil, discovery says so by sending, and waits until it is closed
 	now   time.Time
 }
 
@@ -40,6 +44,7 @@ func newFake(t *testing.T) *fake {
 	f := &fake{asked: map[string]int{}, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	f.rotate(t, "one")
 	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
+	f.keys = f.URL + "/keys"
 	t.Cleanup(f.Close)
 	return f
 }
@@ -59,9 +64,17 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked[r.URL.Path]++
+	if r.URL.Path == f.away {
+		http.Error(w, "away", http.StatusBadGateway)
+		return
+	}
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
-		fmt.Fprintf(w, `{"issuer": %q, "jwks_uri": %q}`, f.URL, f.URL+"/keys")
+		if f.hold != nil {
+			f.hold <- struct{}{}
+			<-f.hold
+		}
+		fmt.Fprintf(w, `{"issuer": %q, "jwks_uri": %q}`, f.URL, f.keys)
 	case "/keys":
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: f.key.Public(), KeyID: f.id, Algorithm: "ES256", Use: "sig"}}})
 	default:
@@ -206,6 +219,7 @@ func TestRefuses(t *testing.T) {
 		"another audience":    f.token(t, map[string]any{"aud": "other"}),
 		"no audience":         f.token(t, map[string]any{"aud": nil}),
 		"expired":             f.token(t, map[string]any{"exp": at(-2 * time.Minute)}),
+		"no subject":          f.token(t, map[string]any{"sub": nil}),
 		"no end":              f.token(t, map[string]any{"exp": nil}),
 		"not yet":             f.token(t, map[string]any{"nbf": at(10 * time.Minute)}),
 		"claims are no JSON":  sign(t, jose.ES256, f.key, f.id, "text"),
@@ -276,6 +290,55 @@ func TestIssuerAway(t *testing.T) {
 	v = issuer.New(issuer.Options{Issuer: redirect.URL, Audience: audience, Claim: "percached", Now: func() time.Time { return f.now }})
 	if _, err := v.Verify(t.Context(), secret); fault.KindOf(err) != fault.Unavailable || len(elsewhere.asked) > 0 {
 		t.Error(err, elsewhere.asked)
+	}
+}
+
+// Keys that cannot be read are no fault of the token either, and are asked for again.
+func TestKeysAway(t *testing.T) {
+	f := newFake(t)
+	v := f.verifier()
+	secret := f.token(t, nil)
+	f.away = "/keys"
+	for range 2 {
+		if _, err := v.Verify(t.Context(), secret); fault.KindOf(err) != fault.Unavailable {
+			t.Error(err)
+		}
+	}
+	f.away, f.now = "", f.now.Add(10*time.Second)
+	if _, err := v.Verify(t.Context(), secret); err != nil {
+		t.Error(err)
+	}
+}
+
+// Keys that anybody on the way could replace are not read.
+func TestKeysWithoutTLS(t *testing.T) {
+	f := newFake(t)
+	f.keys = "http://keys.example/keys"
+	if _, err := f.verifier().Verify(t.Context(), f.token(t, nil)); fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "https") {
+		t.Error(err)
+	}
+}
+
+// A caller who leaves while the issuer is asked ends nothing for others.
+func TestCallerLeaves(t *testing.T) {
+	f := newFake(t)
+	f.hold = make(chan struct{})
+	v := f.verifier()
+	secret := f.token(t, nil)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := v.Verify(ctx, secret)
+		left <- err
+	}()
+	<-f.hold
+	leave()
+	if err := <-left; err == nil {
+		t.Error("the caller did not leave")
+	}
+	close(f.hold)
+	if _, err := v.Verify(t.Context(), secret); err != nil {
+		t.Error(err)
 	}
 }
 

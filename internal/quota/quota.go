@@ -90,7 +90,8 @@ func Open(dir string, now func() time.Time) (*Counter, error) {
 	return c, nil
 }
 
-// Take books n uses of a token, or says which of its limits they exceed.
+// Take books n uses of a token, or says which of its limits they exceed. A negative n gives uses
+// back.
 func (c *Counter) Take(id string, l token.Limits, use Use, n int64) *Refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,11 +118,11 @@ func (c *Counter) Take(id string, l token.Limits, use Use, n int64) *Refusal {
 	if use == Upload {
 		count = &used.Bytes
 	}
-	if n > *limit-*count {
+	if n > 0 && n > *limit-*count {
 		midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
 		return &Refusal{fmt.Sprintf(words, *limit), midnight.Sub(now)}
 	}
-	*count += n
+	*count = max(0, *count+n) // the day may have ended since
 	c.used[id], c.changed = used, true
 	return nil
 }

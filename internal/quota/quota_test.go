@@ -55,6 +55,13 @@ func TestDay(t *testing.T) {
 			t.Errorf("%+v: %d, %+v", tc, booked, refused)
 		}
 	}
+	// What is given back can be used again, and no more.
+	if c.Take("a", l, quota.Upload, -20) != nil || c.Take("a", l, quota.Upload, 20) != nil || c.Take("a", l, quota.Upload, 1) == nil {
+		t.Error("uses that were given back")
+	}
+	if c.Take("c", l, quota.Upload, -20) != nil || c.Take("c", l, quota.Upload, 101) == nil {
+		t.Error("more was given back than was booked")
+	}
 	// The counts survive a restart, and end at midnight.
 	if err := c.Save(); err != nil {
 		t.Fatal(err)

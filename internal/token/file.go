@@ -99,7 +99,7 @@ func writeFile(path string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	err = chownToFolderOwner(f)
+	err = durable.ChownToFolderOwner(f)
 	if err == nil {
 		_, err = f.Write(b)
 	}

@@ -88,6 +88,14 @@ func (s *Store) Revoke(id string) error {
 			return fault.Wrap(op, err)
 		}
 		defer unlock()
+		// Without a readable file nobody has the main token's rights.
+		if before, _, err := s.main(); err == nil {
+			if all, _, err := s.list(); err == nil {
+				if err := s.changeLocked(all, func(all []storedToken) ([]storedToken, error) { return without(all, before), nil }); err != nil {
+					return fault.Wrap(op, err)
+				}
+			}
+		}
 		_, err = s.renewMain()
 		return fault.Wrap(op, err)
 	}

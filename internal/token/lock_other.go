@@ -7,8 +7,5 @@ import "os"
 // lock does nothing: on this system only the Store excludes writers, within one process.
 func lock(string) (unlock func(), err error) { return func() {}, nil }
 
-// chownToFolderOwner does nothing: files have no owner here.
-func chownToFolderOwner(*os.File) error { return nil }
-
 // isExposed is false: file permissions are unknown here.
 func isExposed(os.FileInfo) bool { return false }

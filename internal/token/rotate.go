@@ -40,8 +40,7 @@ func (s *Store) Rotate(id string, grace time.Duration) (secret string, t, old To
 		if grace > 0 {
 			old = Token{Name: mainBefore, Role: RoleAdmin, Made: now, Expires: ends}
 			err = s.changeLocked(all, func(all []storedToken) ([]storedToken, error) {
-				// A rotation that a crash cut has left the same secret.
-				all = slices.DeleteFunc(all, func(h storedToken) bool { return h.sum == sumOf(before) })
+				all = without(all, before)
 				if len(all) >= maxTokens {
 					return nil, tooMany(len(all))
 				}
@@ -49,6 +48,11 @@ func (s *Store) Rotate(id string, grace time.Duration) (secret string, t, old To
 				return append(all, storedToken{old, sumOf(before)}), nil
 			})
 			if err != nil {
+				return fail(err)
+			}
+		}
+		if grace == 0 {
+			if err := s.changeLocked(all, func(all []storedToken) ([]storedToken, error) { return without(all, before), nil }); err != nil {
 				return fail(err)
 			}
 		}
@@ -86,6 +90,11 @@ func (s *Store) Rotate(id string, grace time.Duration) (secret string, t, old To
 		return fail(err)
 	}
 	return secret, t, old, nil
+}
+
+// without removes a main secret from a list. A rotation that a crash cut has left it there.
+func without(all []storedToken, main string) []storedToken {
+	return slices.DeleteFunc(all, func(h storedToken) bool { return h.sum == sumOf(main) })
 }
 
 // SetLimits replaces the limits of a token. The main token has none.

@@ -125,6 +125,31 @@ func TestRotateCutShort(t *testing.T) {
 	}
 }
 
+// A secret that such a crash has left in both places ends in both.
+func TestRotateCutShortThenRevoke(t *testing.T) {
+	for name, end := range map[string]func(*token.Store) error{
+		"revoke": func(s *token.Store) error { return s.Revoke(token.MainID) },
+		"rotate": func(s *token.Store) error { _, _, _, err := s.Rotate(token.MainID, 0); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, s, _ := rotation(t)
+			before := mainToken(t, s)
+			phone, _ := create(t, s, "phone", "mail", token.RoleAsk)
+			if _, _, _, err := s.Rotate(token.MainID, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "token"), []byte(before+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s2 := open(t, dir)
+			s2.Now = s.Now
+			if err := end(s2); err != nil || holds(s2, before) || !holds(s2, phone) {
+				t.Error("the old secret still works, or another token ended", err)
+			}
+		})
+	}
+}
+
 func TestRotateRefuses(t *testing.T) {
 	_, s, _ := rotation(t)
 	_, made := create(t, s, "phone", "mail", token.RoleAsk)
