@@ -2,8 +2,10 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,13 +26,18 @@ import (
 const (
 	firstRetry = 5 * time.Second
 	maxRetry   = 10 * time.Minute
-	// pruneEvery is the time between two looks for backups that were kept long enough.
+	// pruneEvery is the longest time between two looks for backups that were kept long enough.
 	pruneEvery = time.Hour
 	// fullShare: a whole backup waits until at most this share of the time goes into whole backups.
 	fullShare = 10
 	// smallChain: below this many bytes of increments a chain is never too long.
 	smallChain = 1 << 20
+	// longChain is the number of archives after which a chain is too long: names have six digits.
+	longChain = 5000
 )
+
+// errEarly: a whole backup is due, but not yet. The lag shows it.
+var errEarly = errors.New("it is too early for a whole backup")
 
 // RemoteStatus says how far backups in object storage have come.
 type RemoteStatus struct {
@@ -65,6 +72,7 @@ type RemoteBackups struct {
 	// Used by Run only:
 	chain     *remoteChain // nil: a whole backup is due
 	own       []string     // names of all chains that were begun
+	newest    time.Time    // of all archives; the next one is later, also where the clock went back
 	fullAgain time.Time    // no whole backup before
 	pruned    time.Time
 }
@@ -72,7 +80,7 @@ type RemoteBackups struct {
 // remoteChain is the chain that is being continued.
 type remoteChain struct {
 	last         remotebackup.Manifest
-	begun        time.Time
+	begun        time.Time       // by the clock; its name may be later
 	full, behind int64           // bytes of the whole archive, and of all increments
 	sent         map[string]bool // files of uploads that it has
 	files        [sha256.Size]byte
@@ -122,9 +130,9 @@ func (r *RemoteBackups) Run(ctx context.Context, after func(time.Duration) <-cha
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, errEarly) {
 			pause, retry = retry, min(2*retry, max(r.every, maxRetry))
-		} else {
+		} else if err == nil {
 			retry = firstRetry
 		}
 		select {
@@ -135,31 +143,79 @@ func (r *RemoteBackups) Run(ctx context.Context, after func(time.Duration) <-cha
 	}
 }
 
-// Step stores what changed since the last backup, and deletes backups that were kept long enough.
+// Step stores what changed since the last backup, and deletes backups that were kept long enough. It
+// returns an error if there is no backup. All errors are in the status.
 func (r *RemoteBackups) Step(ctx context.Context) error {
 	chains, err := r.store.Chains(ctx) // before a snapshot keeps deleted bytes on the disk
-	if err == nil {
+	if err == nil && r.newest.IsZero() {
+		err = r.findNewest(ctx, chains)
+	}
+	reached := err == nil
+	if reached {
 		err = r.backUp(ctx)
 	}
-	if err == nil {
-		err = r.checkAlone(chains)
-	}
-	if now := r.node.Now(); err == nil && r.keep > 0 && now.Sub(r.pruned) >= pruneEvery {
-		chain := ""
-		if r.chain != nil {
-			chain = r.chain.last.Chain
-		}
-		if err = r.store.Prune(ctx, chain, r.keep, now); err == nil {
-			r.pruned = now
-		} else {
-			err = fault.New(fault.KindOf(err), "percached: backup", "cannot delete backups that are older than backup-keep: %s", cmdline.Sentence(err))
-		}
+	other := r.checkAlone(chains)
+	if reached && ctx.Err() == nil { // also after a failure, because its remains need room
+		other = cmp.Or(other, r.prune(ctx))
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	r.report(err)
+	switch {
+	case err != nil && !errors.Is(err, errEarly):
+		r.report(err)
+	case other != nil || err == nil:
+		r.report(other)
+	}
 	return err
+}
+
+// findNewest finds the time of the newest archive that is stored.
+func (r *RemoteBackups) findNewest(ctx context.Context, chains []string) error {
+	points, err := r.store.Points(ctx)
+	if err != nil {
+		return err
+	}
+	r.newest = time.Unix(0, 0)
+	for _, p := range points {
+		r.newest = later(r.newest, p.Made)
+	}
+	for _, name := range chains {
+		r.newest = later(r.newest, remotebackup.Begun(name))
+	}
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// prune deletes, if it is time, what nobody may restore any more. If the chain in use is no longer
+// there, the next backup is a whole one.
+func (r *RemoteBackups) prune(ctx context.Context) error {
+	now, every := r.node.Now(), pruneEvery
+	if r.keep > 0 {
+		every = min(every, r.keep/16)
+	}
+	if since := now.Sub(r.pruned); since >= 0 && since < every {
+		return nil
+	}
+	chain := ""
+	if r.chain != nil {
+		chain = r.chain.last.Chain
+	}
+	there, err := r.store.Prune(ctx, chain, r.keep, now)
+	if err != nil {
+		return fault.New(fault.KindOf(err), "percached: backup", "cannot delete backups that are older than backup-keep: %s", cmdline.Sentence(err))
+	}
+	if r.pruned = now; r.chain != nil && !there {
+		r.log.Warn("the backup was deleted in object storage; the next one is a whole one", "to", r.status.To)
+		r.chain = nil
+	}
+	return nil
 }
 
 // checkAlone says whether another daemon began a chain after this one did. That is likely one that was
@@ -196,43 +252,48 @@ func (r *RemoteBackups) backUp(ctx context.Context) error {
 	now := r.node.Now()
 	early := now.Before(r.fullAgain)
 	if r.chain == nil && early {
-		return nil // the lag shows it
+		return errEarly
 	}
 	var changes *kv.Changes
-	taken := false
+	took := false
 	m, err := r.node.takeMoment(ctx, r.in, func() (s *kv.Snapshot, err error) {
 		s, changes, err = r.node.Meta.TakeChanges()
-		taken = err == nil
+		took = err == nil
 		return s, err
 	})
 	if err != nil {
-		if taken {
+		if took {
 			r.node.Meta.ReturnChanges(changes)
 		}
 		return err
 	}
-	m.header.Made = m.header.Made.Truncate(time.Millisecond) // as in names
+	taken := m.header.Made.Truncate(time.Millisecond) // as in names
+	r.newest = later(taken, r.newest.Add(time.Millisecond))
+	m.header.Made = r.newest
 	// A new passphrase does not open what is in the chain.
 	full := r.chain == nil || changes == nil || !bytes.Equal(r.chain.key, m.seal.File)
 	if !full && !early {
-		full = r.chain.behind > max(r.chain.full, smallChain) || r.keep > 0 && now.Sub(r.chain.begun) >= remotebackup.Renewal(r.keep)
+		full = r.chain.behind > max(r.chain.full, smallChain) || r.chain.last.Number >= longChain || r.keep > 0 && now.Sub(r.chain.begun) >= remotebackup.Renewal(r.keep)
 	}
 	if full && early { // an increment cannot take its place
 		m.close()
 		r.chain = nil
-		return nil
+		return errEarly
 	}
 	next, err := r.archive(ctx, m, changes, full)
+	if full {
+		r.fullAgain = r.node.Now().Add(fullShare * r.node.Now().Sub(now))
+	}
 	if err != nil {
 		r.node.Meta.ReturnChanges(changes)
 		return err
 	}
 	r.chain = next
 	if full {
-		r.fullAgain = r.node.Now().Add(fullShare * r.node.Now().Sub(now))
+		r.chain.begun = now.Round(0) // also while the machine sleeps
 	}
 	r.mu.Lock()
-	r.status.Last = m.header.Made
+	r.status.Last = taken
 	r.mu.Unlock()
 	return nil
 }
@@ -245,7 +306,7 @@ func (r *RemoteBackups) archive(ctx context.Context, m *moment, changes *kv.Chan
 	if err != nil {
 		return nil, err
 	}
-	next := &remoteChain{begun: m.header.Made, sent: map[string]bool{}, files: files, held: len(m.uploads), key: m.seal.File}
+	next := &remoteChain{sent: map[string]bool{}, files: files, held: len(m.uploads), key: m.seal.File}
 	mf := remotebackup.Manifest{
 		Made: m.header.Made, Percached: m.header.Percached, Spaces: m.header.Spaces, Documents: m.header.Documents, Uploads: m.header.Uploads,
 	}

@@ -39,6 +39,20 @@ var (
 	fileName  = regexp.MustCompile(`^(\d{6})-(\d{8}T\d{6}\.\d{3}Z)(\.archive|\.json)$`)
 )
 
+// ours says whether a backup has an object of this name.
+func ours(name string) bool {
+	folder, file := path.Split(name)
+	return chainName.MatchString(strings.TrimSuffix(folder, "/")) && fileName.MatchString(file)
+}
+
+// Begun is when a chain began, by its name; zero: it says nothing.
+func Begun(chain string) (at time.Time) {
+	if of := chainName.FindStringSubmatch(chain); of != nil {
+		at, _ = time.Parse(timeFormat, of[1])
+	}
+	return at
+}
+
 // Manifest describes a complete archive.
 type Manifest struct {
 	Format    int       `json:"format"`
@@ -112,7 +126,7 @@ type chain struct {
 // whole says whether a chain has its whole archive.
 func (c *chain) whole() bool { return len(c.points) > 0 && c.points[0].Number == 0 }
 
-// chains returns what is stored, the oldest chain first. It leaves out objects of others.
+// chains returns what is stored, the oldest chain first.
 func (s *Store) chains(ctx context.Context) ([]*chain, error) {
 	all, err := s.list(ctx)
 	if err != nil {
@@ -123,13 +137,10 @@ func (s *Store) chains(ctx context.Context) ([]*chain, error) {
 	for _, o := range all {
 		folder, file := path.Split(o.name)
 		folder = strings.TrimSuffix(folder, "/")
-		of, is := chainName.FindStringSubmatch(folder), fileName.FindStringSubmatch(file)
-		if of == nil || is == nil {
-			continue
-		}
-		begun, wrong := time.Parse(timeFormat, of[1])
-		made, wrongToo := time.Parse(timeFormat, is[2])
-		if wrong != nil || wrongToo != nil {
+		is := fileName.FindStringSubmatch(file)
+		begun := Begun(folder)
+		made, wrong := time.Parse(timeFormat, is[2])
+		if begun.IsZero() || wrong != nil {
 			continue
 		}
 		c := byName[folder]
@@ -174,23 +185,29 @@ func (s *Store) Chains(ctx context.Context) (names []string, err error) {
 	return names, ctx.Err()
 }
 
-// Points returns the moments that can be restored, the oldest first.
+// Points returns the moments that can be restored, the oldest first. Those of a chain are in the
+// order of their numbers, also where the clock went back.
 func (s *Store) Points(ctx context.Context) (all []Point, err error) {
 	chains, err := s.chains(ctx)
 	if err != nil {
 		return nil, err
 	}
+	latest := map[Point]time.Time{} // of this one and those before it in its chain
 	for _, c := range chains {
 		next := 0
+		var newest time.Time
 		for _, p := range c.points {
 			if p.Number > next { // an archive is missing
 				break
 			}
-			all = append(all, p)
+			if p.Made.After(newest) {
+				newest = p.Made
+			}
+			all, latest[p] = append(all, p), newest
 			next = p.Number + 1
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Point) int { return a.Made.Compare(b.Made) })
+	slices.SortStableFunc(all, func(a, b Point) int { return latest[a].Compare(latest[b]) })
 	return all, nil
 }
 
@@ -301,12 +318,14 @@ func Renewal(keep time.Duration) time.Duration { return keep / 4 }
 
 // Prune deletes what nobody may restore any more, except the chain in use and the newest whole one.
 // What was deleted from the data folder leaves the backups within keep: a chain lasts a quarter of
-// it, and is kept for three quarters after the next one began.
-func (s *Store) Prune(ctx context.Context, inUse string, keep time.Duration, now time.Time) error {
+// it, and is kept for three quarters after the next one began. If keep is 0, Prune deletes only the
+// remains of uploads that never ended. It says whether the whole archive of the chain in use is there.
+func (s *Store) Prune(ctx context.Context, inUse string, keep time.Duration, now time.Time) (there bool, err error) {
 	chains, err := s.chains(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
+	there = slices.ContainsFunc(chains, func(c *chain) bool { return c.name == inUse && c.whole() })
 	for i, c := range chains {
 		if c.name == inUse {
 			continue
@@ -316,7 +335,7 @@ func (s *Store) Prune(ctx context.Context, inUse string, keep time.Duration, now
 			next = chains[i+1+at]
 		}
 		switch {
-		case c.whole() && (next == nil || now.Sub(next.begun) < keep-Renewal(keep)):
+		case c.whole() && (keep == 0 || next == nil || now.Sub(next.begun) < keep-Renewal(keep)):
 			continue
 		case !c.whole() && now.Sub(c.begun) < abandoned:
 			continue // it may be on its way
@@ -324,11 +343,11 @@ func (s *Store) Prune(ctx context.Context, inUse string, keep time.Duration, now
 		// Without the manifest of its whole archive nobody sees it.
 		slices.SortStableFunc(c.objects, func(a, b string) int { return cmp.Compare(removeOrder(a), removeOrder(b)) })
 		if err := s.remove(ctx, c.objects...); err != nil {
-			return err
+			return there, err
 		}
 	}
 	s.dropIncomplete(ctx, now.Add(-abandoned))
-	return nil
+	return there, nil
 }
 
 // removeOrder is 0 for the manifest of a whole archive, which goes first.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -36,33 +37,33 @@ const amazon = "s3.amazonaws.com"
 // Parse reads s3://BUCKET/PREFIX?endpoint=https://HOST:PORT&region=REGION.
 func Parse(text string) (p Place, err error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "s3" || u.Host == "" {
-		return p, fmt.Errorf("%q is not an address such as s3://BUCKET/PREFIX?endpoint=https://HOST", text)
-	}
-	if u.User != nil {
+	if err == nil && u.User != nil {
 		return p, errors.New("the address contains credentials; put them into a file (backup-key-file) or the environment")
 	}
-	p = Place{Bucket: u.Host, Prefix: strings.Trim(path.Clean(u.Path), "/."), Endpoint: amazon}
+	if err != nil || u.Scheme != "s3" || u.Host == "" || strings.Contains(u.Host, ":") {
+		return p, fmt.Errorf("%s is not an address such as s3://BUCKET/PREFIX?endpoint=https://HOST", shown(text))
+	}
+	p = Place{Bucket: u.Host, Prefix: strings.Trim(path.Clean("/"+u.Path), "/"), Endpoint: amazon}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return p, fmt.Errorf("the query of %q cannot be read", text)
+		return p, fmt.Errorf("the query of %s cannot be read", shown(text))
 	}
 	insecure := query.Get("insecure") == "true"
 	for name, values := range query {
 		switch value := values[0]; {
 		case len(values) > 1:
-			return p, fmt.Errorf("%s is named twice", name)
+			return p, fmt.Errorf("%s is named twice", shown(name))
 		case name == "region":
 			p.Region = value
 		case name == "insecure":
 		case name == "endpoint":
 			e, err := url.Parse(value)
 			if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Host == "" || strings.Trim(e.Path, "/") != "" || e.User != nil {
-				return p, fmt.Errorf("the endpoint %q is not an address such as https://HOST:PORT", value)
+				return p, fmt.Errorf("the endpoint %s is not an address such as https://HOST:PORT", shown(value))
 			}
 			p.Endpoint, p.Plain = e.Host, e.Scheme == "http"
 		default:
-			return p, fmt.Errorf("the unknown parameter %q; there are endpoint, region and insecure", name)
+			return p, fmt.Errorf("the unknown parameter %s; there are endpoint, region and insecure", shown(name))
 		}
 	}
 	if p.Plain && !insecure && !loopback(p.Endpoint) {
@@ -72,6 +73,14 @@ func Parse(text string) (p Place, err error) {
 		p.Region = "us-east-1" // what servers call the only one
 	}
 	return p, nil
+}
+
+// shown quotes a text for an error, unless it may contain credentials.
+func shown(text string) string {
+	if strings.Contains(text, "@") {
+		return "(hidden, because it may contain credentials)"
+	}
+	return strconv.Quote(text)
 }
 
 func loopback(host string) bool {

@@ -17,6 +17,8 @@ func TestParse(t *testing.T) {
 		"s3://b/one/two/?region=eu":              {Bucket: "b", Prefix: "one/two", Endpoint: "s3.amazonaws.com", Region: "eu"},
 		"s3://b/p?endpoint=https://h:9000":       {Bucket: "b", Prefix: "p", Endpoint: "h:9000", Region: "us-east-1"},
 		"s3://b/p?endpoint=http://[::1]:90":      {Bucket: "b", Prefix: "p", Endpoint: "[::1]:90", Region: "us-east-1", Plain: true},
+		"s3://b/.hidden/../own.":                 {Bucket: "b", Prefix: "own.", Endpoint: "s3.amazonaws.com"},
+		"s3://b/.":                               {Bucket: "b", Endpoint: "s3.amazonaws.com"},
 		"s3://b?endpoint=http://h&insecure=true": {Bucket: "b", Endpoint: "h", Region: "us-east-1", Plain: true},
 	} {
 		if got, err := remotebackup.Parse(text); err != nil || got != want {
@@ -25,7 +27,8 @@ func TestParse(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "s3://", "https://b/p", "s3://id:secret@b/p", "s3://b?endpoint=h:9000", "s3://b?endpoint=http://h", "s3://b?endpoint=https://h/path",
-		"s3://b?endpoint=https://u:p@h", "s3://b?other=1", "s3://b?region=a&region=b", "s3://b?%zz",
+		"s3://b?endpoint=https://u:secret@h", "s3://AKIA:ab/secret@bucket/p", "s3://AKIA:12/secret@bucket/p", "s3://AKIA:ab?secret@bucket",
+		"s3://b?endpoint=https://u:x&secret@h=1", "s3://b?endpoint=https://u:secret/x@h", "s3://b?other=1", "s3://b?region=a&region=b", "s3://b?%zz",
 	} {
 		if got, err := remotebackup.Parse(text); err == nil {
 			t.Errorf("%s: %+v", text, got)

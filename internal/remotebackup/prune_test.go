@@ -50,7 +50,7 @@ func TestPrune(t *testing.T) {
 			if tc.used >= 0 {
 				used = chains[tc.used]
 			}
-			if err := s.Prune(t.Context(), used, keep, tc.now); err != nil {
+			if _, err := s.Prune(t.Context(), used, keep, tc.now); err != nil {
 				t.Fatal(err)
 			}
 			var left []int
@@ -87,7 +87,7 @@ func TestPruneInterrupted(t *testing.T) {
 			n++
 			return n > stop && s3test.Refuse(w, http.StatusForbidden, "AccessDenied")
 		})
-		if err := s.Prune(t.Context(), "", time.Hour, began.Add(90*24*time.Hour)); err == nil {
+		if _, err := s.Prune(t.Context(), "", time.Hour, began.Add(90*24*time.Hour)); err == nil {
 			t.Fatal("it was not interrupted")
 		}
 		f.Spoil(nil)
@@ -100,7 +100,7 @@ func TestPruneInterrupted(t *testing.T) {
 				t.Errorf("after %d deletions: %v", stop, err)
 			}
 		}
-		if err := s.Prune(t.Context(), "", time.Hour, began.Add(90*24*time.Hour)); err != nil {
+		if _, err := s.Prune(t.Context(), "", time.Hour, began.Add(90*24*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if names := f.Objects(""); len(names) != 2 {

@@ -19,8 +19,11 @@ import (
 )
 
 const (
-	// partBytes is the size of a part; two are in memory. A server takes 10,000 of them.
+	// partBytes is the size of a part; two are in memory.
 	partBytes = 16 << 20
+	// most is the largest archive. A server takes 10,000 parts, and the client leaves out what does
+	// not fit into them, without an error.
+	most = 9_999 * partBytes
 	// retries of one request; the caller repeats the backup.
 	retries = 3
 	// stall is how long an upload may pause before it is given up.
@@ -34,6 +37,7 @@ type Store struct {
 	place     Place
 	client    *minio.Client
 	transport *http.Transport
+	most      int64 // bytes of an archive
 }
 
 // Open makes a Store. It sends nothing. The credentials are in keyFile, or else in the environment.
@@ -43,7 +47,7 @@ func Open(place Place, keyFile string, getenv func(string) string) (*Store, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{place: place, transport: http.DefaultTransport.(*http.Transport).Clone()}
+	s := &Store{place: place, transport: http.DefaultTransport.(*http.Transport).Clone(), most: most}
 	s.transport.ResponseHeaderTimeout = answerTime
 	s.client, err = minio.New(place.Endpoint, &minio.Options{
 		Creds: secret, Secure: !place.Plain, Region: place.Region, Transport: s.transport, MaxRetries: retries,
@@ -62,12 +66,11 @@ func (s *Store) Place() Place { return s.place }
 
 // object is an object below the prefix.
 type object struct {
-	name    string
-	size    int64
-	changed time.Time
+	name string
+	size int64
 }
 
-// list returns all objects below the prefix.
+// list returns all objects below the prefix that a backup has. It leaves out those of others.
 func (s *Store) list(ctx context.Context) (all []object, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the listing after an error
@@ -76,7 +79,9 @@ func (s *Store) list(ctx context.Context) (all []object, err error) {
 		if o.Err != nil {
 			return nil, s.failed("list", o.Err)
 		}
-		all = append(all, object{strings.TrimPrefix(o.Key, root), o.Size, o.LastModified})
+		if name := strings.TrimPrefix(o.Key, root); ours(name) {
+			all = append(all, object{name, o.Size})
+		}
 	}
 	return all, ctx.Err()
 }
@@ -89,7 +94,7 @@ func (s *Store) put(ctx context.Context, name string, from io.Reader) (int64, st
 		cancel(fault.New(fault.Timeout, "remotebackup.put", "the server took nothing for %v", stall))
 	})
 	defer late.Stop()
-	sum := &summedReader{from: from, sum: sha256.New(), read: func() { late.Reset(stall) }}
+	sum := &summedReader{from: from, sum: sha256.New(), most: s.most, read: func() { late.Reset(stall) }}
 	// What fits into one part is complete before it is sent, so that its snapshot does not wait for the server.
 	first, err := io.ReadAll(io.LimitReader(sum, partBytes))
 	if err != nil {
@@ -106,7 +111,7 @@ func (s *Store) put(ctx context.Context, name string, from io.Reader) (int64, st
 	if sum.err != nil { // the archive failed, not the server
 		return 0, "", sum.err
 	}
-	if err == nil && info.Size != sum.n {
+	if err == nil && info.Size >= 0 && info.Size != sum.n { // Google Cloud Storage: -1
 		err = errors.New("the server reports another size than it was sent")
 	}
 	if err != nil {
@@ -130,6 +135,7 @@ type summedReader struct {
 	from io.Reader
 	sum  hash.Hash
 	n    int64
+	most int64 // an error beyond
 	read func()
 	err  error // of from, but not io.EOF
 }
@@ -139,6 +145,9 @@ func (r *summedReader) Read(b []byte) (int, error) {
 	r.sum.Write(b[:n])
 	r.n += int64(n)
 	r.read()
+	if r.n > r.most {
+		err = fault.New(fault.Unsupported, "remotebackup.put", "the archive is larger than %d GiB, the most that backups to object storage take; use percached backup FILE", r.most>>30)
+	}
 	if err != nil && err != io.EOF {
 		r.err = err
 	}
@@ -181,15 +190,16 @@ func (s *Store) remove(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// dropIncomplete gives up uploads that began before a time and never ended.
+// dropIncomplete gives up uploads of backups that began before a time and never ended.
 func (s *Store) dropIncomplete(ctx context.Context, before time.Time) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for u := range s.client.ListIncompleteUploads(ctx, s.place.Bucket, s.place.object(""), true) {
+	root := s.place.object("")
+	for u := range s.client.ListIncompleteUploads(ctx, s.place.Bucket, root, true) {
 		if u.Err != nil { // a server may not support it
 			return
 		}
-		if u.Initiated.Before(before) {
+		if u.Initiated.Before(before) && ours(strings.TrimPrefix(u.Key, root)) {
 			_ = s.client.RemoveIncompleteUpload(ctx, s.place.Bucket, u.Key)
 		}
 	}

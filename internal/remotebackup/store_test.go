@@ -118,7 +118,7 @@ func TestRealServer(t *testing.T) {
 	if _, err := restored(t.Context(), open(t, server, "else"), time.Time{}); fault.KindOf(err) != fault.NotFound {
 		t.Error("another prefix has the backup, too:", err)
 	}
-	if err := s.Prune(t.Context(), "", 40*time.Hour, began.Add(60*time.Hour)); err != nil {
+	if _, err := s.Prune(t.Context(), "", 40*time.Hour, began.Add(60*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := restored(t.Context(), s, time.Time{}); err != nil || got != "d" {
@@ -284,5 +284,46 @@ func TestTwoOfOneNumber(t *testing.T) {
 		if got, err := restored(t.Context(), s, at); err != nil || got != want {
 			t.Errorf("%v: %q %v", at, got, err)
 		}
+	}
+}
+
+// An archive that is too large is an error, and has no manifest: the server would have only its beginning.
+func TestTooLarge(t *testing.T) {
+	f := s3test.NewFake(t)
+	s := open(t, f.Server, "p")
+	s.LimitArchives(10)
+	for text, fits := range map[string]bool{"ten bytes.": true, "more than ten": false} {
+		chain := remotebackup.NewChain(began)
+		_, err := s.Write(t.Context(), remotebackup.Manifest{Chain: chain, Made: began}, func(to io.Writer) error {
+			_, err := io.WriteString(to, text)
+			return err
+		})
+		if !fits && (fault.KindOf(err) != fault.Unsupported || len(f.Objects("p/"+chain)) > 0) {
+			t.Errorf("%q: %v", text, err)
+		}
+		// The manifest has more than 10 bytes.
+		if fits && len(f.Objects("p/"+chain)) != 1 {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// The points of a chain stay in the order of their numbers where the clock went back.
+func TestClockWentBack(t *testing.T) {
+	f := s3test.NewFake(t)
+	s := open(t, f.Server, "p")
+	m := remotebackup.Manifest{Chain: remotebackup.NewChain(began)}
+	for i, text := range []string{"a", "b", "c"} {
+		m.Number, m.Made, m.Previous = i, began.Add(-time.Duration(i)*time.Hour), m.SHA256
+		var err error
+		if m, err = s.Write(t.Context(), m, func(to io.Writer) error {
+			_, err := io.WriteString(to, text)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := restored(t.Context(), s, time.Time{}); err != nil || got != "a b c" {
+		t.Errorf("%q %v", got, err)
 	}
 }

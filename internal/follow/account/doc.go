@@ -29,5 +29,6 @@
 // each source a record and, unless it names a file, a password, both in "sources"; in the
 // folder of the space a JSON file with UIDs, sizes and hashes of the names of documents, a
 // lock, and while a Run works a folder with the mails of one portion. In an encrypted data
-// folder all of these but the lock are encrypted, and their names are keyed hashes.
+// folder all of these but the lock are encrypted, and their names are keyed hashes; the file of
+// a password begins with a line that names the source.
 package account

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
@@ -165,6 +167,9 @@ func (s *Store) Put(source Source, password string) error {
 		err = os.MkdirAll(s.files.Sources(), 0o700)
 	}
 	if err == nil && source.PasswordFile == "" {
+		if s.encrypted(source) {
+			password = source.Name + "\n" + password
+		}
 		err = s.files.Write(s.path(source.Name, passwordEnding), []byte(password))
 	}
 	if err == nil {
@@ -181,7 +186,11 @@ func (s *Store) Put(source Source, password string) error {
 
 // Remove forgets a source, its password and what is known of its folders.
 func (s *Store) Remove(source Source) error {
-	err := errors.Join(removeFile(s.path(source.Name, passwordEnding)), removeFile(s.path(source.Name, recordEnding)), removeState(s.files, source))
+	err := removeState(s.files, source)
+	for _, ending := range []string{passwordEnding, recordEnding} {
+		path := s.path(source.Name, ending)
+		err = errors.Join(err, removeFile(path+durable.Unfinished), removeFile(path))
+	}
 	if err != nil {
 		return fault.New(fault.Unavailable, "account.Remove", "%w", err)
 	}
@@ -202,8 +211,18 @@ func (s *Store) Password(source Source) (string, error) {
 	}
 	path := s.path(source.Name, passwordEnding)
 	b, err := s.files.Read(path)
+	if err == nil && s.encrypted(source) {
+		name, password, _ := bytes.Cut(b, []byte("\n"))
+		if b = password; string(name) != source.Name {
+			return "", fault.New(fault.Internal, "account.Password", "the file %s is not the password of %s; remove the source and add it again", path, source.Name)
+		}
+	}
 	return firstLine(path, b, err)
 }
+
+// encrypted says whether files of a source are encrypted. Then a password has its name before it:
+// whoever can only write to the disk could exchange the files of two sources.
+func (s *Store) encrypted(source Source) bool { return s.files.FileName(source.Name) != source.Name }
 
 // ReadPassword reads the first line of a file.
 func ReadPassword(path string) (string, error) {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
@@ -140,6 +142,71 @@ func TestState(t *testing.T) {
 		if err := os.WriteFile(state.path+stateEnding, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// While the state of another source of the space is damaged, nobody knows what it holds.
+func TestHeldByDamagedState(t *testing.T) {
+	files := filesOf(t, t.TempDir())
+	own, other := Source{Name: "ana", Space: "mail"}, Source{Name: "bea", Space: "mail"}
+	state, err := OpenState(files, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()                                                                  //nolint:errcheck // nothing was written
+	if held, err := state.held([]Source{own, other}, own); err != nil || len(held) > 0 { // it was never read
+		t.Error(held, err)
+	}
+	path := statePath(files, other) + stateEnding
+	for text, damaged := range map[string]bool{`{"source":"bea"}`: false, "{": true, `{"source":"ana"}`: true} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := state.held([]Source{own, other}, own); (err != nil) != damaged || damaged && !strings.Contains(err.Error(), "sync bea") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// In an encrypted folder the password of one source is never that of another. Remove leaves nothing.
+func TestExchangedPasswords(t *testing.T) {
+	data, key := t.TempDir(), filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("the passphrase\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data = filepath.Join(data, "data")
+	if err := home.Encrypt(data, encryption.Source{File: key}, encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1}); err != nil {
+		t.Fatal(err)
+	}
+	files, err := home.OpenSyncFiles(data, encryption.Source{File: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := OpenStore(files)
+	ana := Source{Name: "ana", Address: "mail.example.org", User: "ana", Security: TLS, Space: "mail"}
+	bea := Source{Name: "bea", Address: "mail.example.net", User: "bea", Security: TLS, Space: "mail"}
+	for _, s := range []*Source{&ana, &bea} {
+		if err := errors.Join(s.Validate(), store.Put(*s, "secret of "+s.Name)); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := store.Password(*s); p != "secret of "+s.Name || err != nil {
+			t.Error(p, err)
+		}
+	}
+	if err := os.Rename(store.path("bea", passwordEnding), store.path("ana", passwordEnding)); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := store.Password(ana); err == nil {
+		t.Errorf("%q", p)
+	}
+	if err := os.WriteFile(store.path("ana", passwordEnding)+durable.Unfinished, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.Remove(ana), store.Remove(bea)); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(files.Sources()); err != nil || len(left) > 0 {
+		t.Error(left, err)
 	}
 }
 

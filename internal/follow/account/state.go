@@ -13,6 +13,7 @@ import (
 	"github.com/emersion/go-imap/v2"
 
 	"github.com/percached/percached"
+	"github.com/percached/percached/internal/base/durable"
 	"github.com/percached/percached/internal/base/encryption"
 	"github.com/percached/percached/internal/base/fault"
 	"github.com/percached/percached/internal/base/home"
@@ -83,7 +84,7 @@ func OpenState(files *home.SyncFiles, source Source) (*State, error) {
 		return nil, fault.Wrap(op, err)
 	}
 	s.kept, err = readState(files, s.path+stateEnding, source.Name)
-	if err == nil {
+	if err == nil || errors.Is(err, errDamaged) { // then all mails are fetched again
 		err = os.RemoveAll(s.path + mailsEnding) // of a run that was killed
 	}
 	if err != nil {
@@ -103,13 +104,18 @@ func OpenState(files *home.SyncFiles, source Source) (*State, error) {
 	return s, nil
 }
 
+var errDamaged = errors.New("the state is damaged")
+
+// readState reads a state. If it is damaged, it returns errDamaged with an empty one.
 func readState(files *home.SyncFiles, path, source string) (kept stored, err error) {
 	b, err := files.Read(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, encryption.ErrDamaged) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		kept, err = stored{Source: source}, nil
+	case err != nil && !errors.Is(err, encryption.ErrDamaged):
 		return kept, err
-	}
-	if err != nil || json.Unmarshal(b, &kept) != nil || kept.Source != source {
-		kept = stored{Source: source} // without it all mails are fetched again
+	case err != nil || json.Unmarshal(b, &kept) != nil || kept.Source != source:
+		kept, err = stored{Source: source}, errDamaged
 	}
 	if kept.Folders == nil {
 		kept.Folders = map[string]*folder{}
@@ -124,7 +130,7 @@ func readState(files *home.SyncFiles, path, source string) (kept stored, err err
 		}
 		maps.DeleteFunc(f.Mails, func(_ imap.UID, m *mail) bool { return m == nil })
 	}
-	return kept, nil
+	return kept, err
 }
 
 // documents calls fn with the documents of all mails.
@@ -185,6 +191,9 @@ func (s *State) held(sources []Source, own Source) (map[percached.DocumentID]boo
 			continue
 		}
 		kept, err := readState(s.files, statePath(s.files, other)+stateEnding, other.Name)
+		if errors.Is(err, errDamaged) {
+			return nil, fault.New(fault.Unavailable, "account.held", "what is known of the source %s is damaged, so nothing is deleted; run percached sources sync %s first", other.Name, other.Name)
+		}
 		if err != nil {
 			return nil, fault.New(fault.Unavailable, "account.held", "%w", err)
 		}
@@ -196,5 +205,6 @@ func (s *State) held(sources []Source, own Source) (map[percached.DocumentID]boo
 // removeState forgets what is known of a source.
 func removeState(files *home.SyncFiles, source Source) error {
 	path := statePath(files, source)
-	return errors.Join(removeFile(path+stateEnding), os.RemoveAll(path+mailsEnding), removeFile(path+lockEnding))
+	return errors.Join(removeFile(path+stateEnding), removeFile(path+stateEnding+durable.Unfinished),
+		os.RemoveAll(path+mailsEnding), removeFile(path+lockEnding))
 }

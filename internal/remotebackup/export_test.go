@@ -1,0 +1,4 @@
+package remotebackup
+
+// LimitArchives makes n bytes the largest archive.
+func (s *Store) LimitArchives(n int64) { s.most = n }
