@@ -185,7 +185,7 @@ func (a *Asker) Settings(space string) (Settings, error) {
 			set.Placement = p
 		}
 	}
-	if a.Engine.Info().NoParallel != "" { // a question that asks for parallel itself is refused
+	if a.Engine != nil && a.Engine.Info().NoParallel != "" { // a question that asks for parallel itself is refused
 		set.Placement = percached.Sequential
 	}
 	return a.withForm(set, sp.Kind), nil
