@@ -64,7 +64,7 @@ func linkInstead(name string) func(string) error {
 var withoutTokens = []string{"completion", "config check", "config init", "demo", "help", "init", "pull", "rekey", "repair", "restore", "version"}
 
 // examples are arguments of commands, for the names in their usage.
-var examples = strings.NewReplacer("PATH...", "/dev/null", "QUESTION", "When?", "SIZE", "1GiB", "KEY=VALUE...", "k=3", "move SPACE", "move mail --to http://127.0.0.1:1 --to-token-file /dev/null", "SPACE", "mail",
+var examples = strings.NewReplacer("PATH...", "/dev/null", "QUESTION", "When?", "SIZE", "1GiB", "KEY=VALUE...", "k=3", "move SPACE", "move mail --to http://127.0.0.1:1 --to-token-file /dev/null", "follow SPACE", "follow mail --once --from http://127.0.0.1:1 --from-token-file /dev/null", "SPACE", "mail",
 	"veto ID", "veto --asked When? "+noID, "ID...", noID, "ID", noID, "[JOB]...", noID[:16], "HOST", "127.0.0.1 --user ana --password-file /dev/null", "[NAME]...", "", " [flags]", "")
 
 const noID = "00000000000000000000000000000000"
