@@ -67,7 +67,7 @@ test: need ## run the tests, the long ones in short
 # Databases open slowly under the race detector, and these tests open hundreds, one
 # after the other, or kill processes that do, or start hundreds of commands. TestEndToEnd and the
 # like have the daemon under it. The last four simulate users for two minutes.
-NO_RACE := TestMixtureLargerThanMemory|TestCommands|TestDemo|TestDemoFails|TestGuide|TestEvalDemo|TestBenchPredict|TestWarmEqualsCold|TestFlippedBytes|TestEnds|TestDamage|TestStreamEnds|TestLong|TestSalvage|TestRepair|TestSweep|TestMissingDatabase|TestDiskFillsAtAnyWrite|TestFullDiskEndsNoDaemon|TestKill|TestKilled|TestKilledFlushing|TestKillIdleWork|TestRemoteBackup|TestLostNode|TestBudgetHolds|TestWrongScoresAreFoundOut|TestBadRegionIsShut|TestFalseLabels
+NO_RACE := TestMixtureLargerThanMemory|TestCommands|TestDemo|TestDemoFails|TestGuide|TestEvalDemo|TestBenchPredict|TestWarmEqualsCold|TestFlippedBytes|TestEnds|TestDamage|TestStreamEnds|TestLong|TestSalvage|TestRepair|TestSweep|TestMissingDatabase|TestDiskFillsAtAnyWrite|TestFullDiskEndsNoDaemon|TestKill|TestKilled|TestKilledFlushing|TestKillIdleWork|TestRemoteBackup|TestLostNode|TestOperate|TestEncryptedSources|TestFollowSpace|TestFollowKilled|TestMoveSpace|TestBudgetHolds|TestWrongScoresAreFoundOut|TestBadRegionIsShut|TestFalseLabels
 
 race: need ## run all tests under the race detector but those that make check runs without it
 	@echo "Building for the race detector. The first time compiles llama.cpp once more."
