@@ -25,14 +25,7 @@ func (b *Bank) AdoptSpace(name string, record []byte, change func(*percached.Set
 		return fault.New(fault.Invalid, op, "the record of the space cannot be read")
 	}
 	change(&r.Settings)
-	b.mu.Lock()
-	sp := b.spaces[id]
-	if sp == nil {
-		sp = &space{id: id}
-		sp.record.Store(&spaceRecord{})
-		b.spaces[id] = sp
-	}
-	b.mu.Unlock()
+	sp := b.spaceOrNew(id)
 	sp.writing.Lock()
 	defer sp.writing.Unlock()
 	if was := sp.record.Load(); was == nil || was.Live {

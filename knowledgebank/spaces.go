@@ -19,6 +19,19 @@ var kinds = []string{"emails", "dialog", "meetings", "notes"}
 // Kinds lists the kinds of space.
 func Kinds() []string { return slices.Clone(kinds) }
 
+// spaceOrNew returns a space, or registers one that was never stored.
+func (b *Bank) spaceOrNew(id spaceID) *space {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sp := b.spaces[id]
+	if sp == nil {
+		sp = &space{id: id}
+		sp.record.Store(&spaceRecord{})
+		b.spaces[id] = sp
+	}
+	return sp
+}
+
 // CreateSpace creates a space. If it exists with the same kind, nothing happens. A
 // space with a damaged record gets a new record.
 func (b *Bank) CreateSpace(s percached.Space) error {
@@ -29,15 +42,7 @@ func (b *Bank) CreateSpace(s percached.Space) error {
 	if !slices.Contains(kinds, s.Kind) {
 		return fault.New(fault.Invalid, op, "unknown kind of space: use emails, dialog, meetings or notes")
 	}
-	b.mu.Lock()
-	id := newSpaceID(s.Name)
-	sp := b.spaces[id]
-	if sp == nil {
-		sp = &space{id: id}
-		sp.record.Store(&spaceRecord{})
-		b.spaces[id] = sp
-	}
-	b.mu.Unlock()
+	sp := b.spaceOrNew(newSpaceID(s.Name))
 	sp.writing.Lock()
 	defer sp.writing.Unlock()
 	if err := b.finish(sp); err != nil {
