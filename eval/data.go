@@ -17,7 +17,7 @@ type Data struct {
 type Set struct {
 	User      string // as the data names the user
 	Kind      string // of the documents, as spaces have it
-	Ordered   bool   // questions depend on their order, as in a conversation
+	Ordered   bool   // questions are in order of time
 	Files     []File
 	Questions []Question
 }

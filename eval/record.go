@@ -56,6 +56,7 @@ type Plan struct {
 	IdleTokensBefore int  `json:"idle_tokens_before"`
 	IdleTokensAfter  int  `json:"idle_tokens_after"`
 	NoQuality        bool `json:"no_quality,omitempty"` // the model's answers mean nothing
+	AtOnce           int  `json:"at_once,omitempty"`    // users at a time, each with a daemon of its own; 0: one
 }
 
 // User is one user of a run.

@@ -37,6 +37,7 @@ type evaluation struct {
 	chosen              []eval.System
 	systems, out, limit string
 	plan                eval.Plan
+	atOnce              int
 	asJSON              bool
 }
 
@@ -62,6 +63,7 @@ Data sets:
   enronqa  parquet or JSON lines of EnronQA, or a folder of such files; the documents are
            a user's mails. --inboxes names a folder with USER.mbox or USER.mbox.gz,
            whose mails are added as further documents
+  locomo   the JSON file of LoCoMo; a conversation is one user
   mised    JSON lines of MISeD, or the files of QMSum; --meetings of them are one user
   qmsum    the same
   plain    your own data: the folder documents (anything that percached add reads) and
@@ -103,6 +105,7 @@ question failed.`,
 	f.IntVar(&o.plan.IdleTokensBefore, "idle-tokens-before", 0, "Maximum tokens of percached's idle work before the questions; 0 here and in --idle-tokens-after: as many as percache used")
 	f.IntVar(&o.plan.IdleTokensAfter, "idle-tokens-after", 0, "Maximum tokens of idle work after each question; unused tokens add up")
 	f.Uint64Var(&o.plan.Seed, "seed", o.plan.Seed, "Seed for the order of questions and the intervals")
+	f.IntVar(&o.atOnce, "at-once", 1, "Number of users at a time, each with a daemon of its own; give each its share of the processors with PERCACHED_THREADS")
 	f.BoolVar(&o.asJSON, "json", false, "Print JSON")
 	return cmd
 }
@@ -121,8 +124,11 @@ func (o *evaluation) check() (err error) {
 	switch {
 	case p.Questions < 0 || p.Warmup < 0 || p.Rounds < 0 || p.IdleTokensBefore < 0 || p.IdleTokensAfter < 0:
 		return cmdline.Misusef("--questions, --warmup, --rounds and --idle-tokens-... must not be negative")
-	case p.Repeats < 1 || p.Stride < 1 || p.Stride > 50:
-		return cmdline.Misusef("--repeats must be at least 1, and --stride from 1 to 50")
+	case p.Repeats < 1 || o.atOnce < 1 || p.Stride < 1 || p.Stride > 50:
+		return cmdline.Misusef("--repeats and --at-once must be at least 1, and --stride from 1 to 50")
+	}
+	if o.atOnce > 1 {
+		p.AtOnce = o.atOnce
 	}
 	p.LimitBytes, err = cmdline.ParseSize(o.limit)
 	if err != nil || p.LimitBytes < 1 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/enronqa"
+	"github.com/percached/percached/eval/locomo"
 	"github.com/percached/percached/eval/mised"
 	"github.com/percached/percached/eval/plain"
 	"github.com/percached/percached/internal/base/cmdline"
@@ -19,7 +20,7 @@ type dataSource struct {
 }
 
 func (s *dataSource) flags(f *pflag.FlagSet) {
-	f.StringVar(&s.dataset, "dataset", "", "Format of the data: enronqa, mised, qmsum or plain")
+	f.StringVar(&s.dataset, "dataset", "", "Format of the data: enronqa, locomo, mised, qmsum or plain")
 	f.StringVar(&s.path, "path", "", "File or folder of the data")
 	f.IntVar(&s.users, "users", 0, "Number of users, from the first; 0: all")
 	f.StringVar(&s.inboxes, "inboxes", "", "Folder of whole inboxes (enronqa only)")
@@ -29,8 +30,8 @@ func (s *dataSource) flags(f *pflag.FlagSet) {
 
 func (s *dataSource) check() error {
 	switch {
-	case !slices.Contains([]string{"enronqa", "mised", "qmsum", "plain"}, s.dataset):
-		return cmdline.Misusef("--dataset must be enronqa, mised, qmsum or plain, not %q", s.dataset)
+	case !slices.Contains([]string{"enronqa", "locomo", "mised", "qmsum", "plain"}, s.dataset):
+		return cmdline.Misusef("--dataset must be enronqa, locomo, mised, qmsum or plain, not %q", s.dataset)
 	case s.path == "":
 		return cmdline.Misusef("--path must name a file or folder")
 	case s.users < 0 || s.meetings < 1:
@@ -47,6 +48,8 @@ func (s *dataSource) load() (*eval.Data, error) {
 	switch s.dataset {
 	case "enronqa":
 		return enronqa.Load(s.path, enronqa.Options{Users: s.users, Inboxes: s.inboxes})
+	case "locomo":
+		return locomo.Load(s.path, s.users)
 	case "plain":
 		d, err := plain.Load(s.path)
 		if err == nil {

@@ -18,6 +18,8 @@
 // questions. In a folder of them each mail becomes one document, and the questions come
 // part by part, by file name.
 //
+// If every mail of a user has a header Date, the questions are in order of these dates.
+//
 // Invariants: an unused row or question of a chosen user is reported with the reason.
 // Questions are not asked if the lists differ in length, because their answers are then
 // unclear. Mails of other users are not kept in memory. A damaged file is an error, never

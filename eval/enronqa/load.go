@@ -176,6 +176,7 @@ func (l *loader) lacks(f source, a about) error {
 // sets makes a set of each mailbox.
 func (l *loader) sets(inboxes string) error {
 	for _, user := range slices.Sorted(maps.Keys(l.boxes)) {
+		l.boxes[user].sort()
 		set := l.boxes[user].set
 		if len(set.Questions) == 0 {
 			l.data.Skip("user "+user, "no question to ask")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +119,34 @@ func must(b []byte, err error) []byte {
 }
 
 // The flag changes nothing: both the mail and its questions stay.
+// Questions are in order of the mails' dates, if every mail has one.
+func TestOrderOfTime(t *testing.T) {
+	dated := func(path, date string) string {
+		return strings.Replace(mail(path, "ruiz-a", asked), "mail "+path, `Date: `+date+`\nSubject: x\n\ntext`, 1)
+	}
+	rows := dated("late", "Tue, 2 May 2000 10:00:00 -0700 (PDT)") + dated("early", "Tue, 2 May 2000 10:00:00 +0000")
+	for _, tc := range []struct {
+		rows    string
+		want    []string
+		ordered bool
+	}{
+		{rows, []string{"early.eml", "late.eml"}, true},
+		{rows + mail("never", "ruiz-a", asked), []string{"late.eml", "early.eml", "never.eml"}, false},
+	} {
+		got, err := enronqa.Load(folder(t, map[string]string{"m.jsonl": tc.rows}), enronqa.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		for _, q := range got.Sets[0].Questions {
+			order = append(order, q.Document)
+		}
+		if !slices.Equal(order, tc.want) || got.Sets[0].Ordered != tc.ordered {
+			t.Error(order, got.Sets[0].Ordered, "want", tc.want, tc.ordered)
+		}
+	}
+}
+
 func TestIncludeEmail(t *testing.T) {
 	for _, flag := range []string{"true", "false", "[0]", "[1]", "null"} {
 		dir := folder(t, map[string]string{"a.jsonl": mail("a/1.", "a", asked+`,"include_email":`+flag)})

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	netmail "net/mail"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,8 +20,8 @@ import (
 // mailbox is a user's set while it grows.
 type mailbox struct {
 	set   eval.Set
-	mails map[string][]mail // by path
-	names map[string]bool   // of files
+	mails map[string][]mail    // by path
+	sent  map[string]time.Time // by file; a mail without a date has none
 }
 
 // mail is a mail that is a file of the set.
@@ -54,7 +56,7 @@ func (l *loader) add(r row) {
 	}
 	box := l.boxes[user]
 	if box == nil {
-		box = &mailbox{set: eval.Set{User: user, Kind: "emails"}, mails: map[string][]mail{}, names: map[string]bool{}}
+		box = &mailbox{set: eval.Set{User: user, Kind: "emails"}, mails: map[string][]mail{}, sent: map[string]time.Time{}}
 		l.boxes[user] = box
 	}
 	l.questions(box, box.mail(place, email), r)
@@ -67,14 +69,38 @@ func (b *mailbox) mail(place, text string) mail {
 			return m
 		}
 	}
-	m := mail{file: fileName(place, b.names), text: text, asked: map[[2]string]bool{}}
-	b.names[m.file] = true
+	m := mail{file: fileName(place, b.sent), text: text, asked: map[[2]string]bool{}}
+	b.sent[m.file] = sent(text)
 	b.mails[place] = append(b.mails[place], m)
 	b.set.Files = append(b.set.Files, eval.File{
 		Name: m.file, Size: int64(len(text)),
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
 	})
 	return m
+}
+
+// sent is the time in a mail's header Date; zero: there is none.
+func sent(text string) time.Time {
+	m, err := netmail.ReadMessage(strings.NewReader(text))
+	if err != nil {
+		return time.Time{}
+	}
+	at, err := m.Header.Date()
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// sort puts the questions in order of time, if every mail has one.
+func (b *mailbox) sort() {
+	for _, at := range b.sent {
+		if at.IsZero() {
+			return
+		}
+	}
+	slices.SortStableFunc(b.set.Questions, func(p, q eval.Question) int { return b.sent[p.Document].Compare(b.sent[q.Document]) })
+	b.set.Ordered = true
 }
 
 // questions adds the questions of a row.
@@ -211,7 +237,7 @@ const longest = 900
 
 // fileName is a free file name for the mail at a place, with its folders. Characters that
 // some system forbids are replaced.
-func fileName(place string, taken map[string]bool) string {
+func fileName[T any](place string, taken map[string]T) string {
 	place = strings.Map(func(c rune) rune {
 		switch {
 		case c == '\\':
@@ -240,7 +266,7 @@ func fileName(place string, taken map[string]bool) string {
 		if n > 1 {
 			whole = fmt.Sprintf("%s-%d.eml", name, n)
 		}
-		if !taken[whole] {
+		if _, ok := taken[whole]; !ok {
 			return whole
 		}
 	}

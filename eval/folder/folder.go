@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/percached/percached/eval"
 )
@@ -24,7 +25,9 @@ const (
 
 // Folder is the folder of a run.
 type Folder struct {
-	dir  string
+	dir string
+
+	mu   sync.Mutex
 	done map[string]bool // units, by file name
 }
 
@@ -43,7 +46,7 @@ func Create(dir string, r *eval.Run) (*Folder, error) {
 	if err := os.MkdirAll(filepath.Join(dir, unitsName), 0o700); err != nil {
 		return nil, err
 	}
-	return &Folder{dir, map[string]bool{}}, write(filepath.Join(dir, runName), r)
+	return &Folder{dir: dir, done: map[string]bool{}}, write(filepath.Join(dir, runName), r)
 }
 
 // begun says whether an interrupted Create left a file.
@@ -77,7 +80,7 @@ func Open(dir string) (*Folder, *eval.Run, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &Folder{dir, map[string]bool{}}
+	f := &Folder{dir: dir, done: map[string]bool{}}
 	for _, e := range there {
 		if strings.HasSuffix(e.Name(), ".json") {
 			f.done[e.Name()] = true
@@ -99,7 +102,11 @@ func unitName(repeat int, user string) string {
 }
 
 // Has says whether a unit is done.
-func (f *Folder) Has(repeat int, user string) bool { return f.done[unitName(repeat, user)] }
+func (f *Folder) Has(repeat int, user string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.done[unitName(repeat, user)]
+}
 
 // Put adds a unit.
 func (f *Folder) Put(u *eval.Unit) error {
@@ -107,6 +114,8 @@ func (f *Folder) Put(u *eval.Unit) error {
 	if err := write(filepath.Join(f.dir, unitsName, name), u); err != nil {
 		return err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.done[name] = true
 	return nil
 }

@@ -159,6 +159,10 @@ func (h *Header) facts() []string {
 		texts += u.Texts
 		questions, paraphrases, documents, gold = questions+u.Asked, paraphrases+u.Paraphrases, documents+u.Documents, gold+u.Gold
 	}
+	side := ""
+	if p.AtOnce > 1 {
+		side = fmt.Sprintf(", %d users at a time, each with a daemon of its own", p.AtOnce)
+	}
 	facts := []string{
 		fmt.Sprintf("percached: %s, commit %s", h.Version, cmp.Or(h.Commit, "unknown")),
 		fmt.Sprintf("machine: %s/%s, %d CPUs (%s)%s", m.OS, m.Arch, m.CPUs, cmp.Or(m.CPU, "unknown model"), memory),
@@ -167,8 +171,8 @@ func (h *Header) facts() []string {
 		fmt.Sprintf("data (%s): %d users, %d documents, %s, %s (%s), %d paraphrases, %d with a right answer",
 			h.Dataset, len(h.Users), documents, plural(questions, "question"), plural(texts, "distinct text"),
 			choose(questions == texts, "no repeats", plural(questions-texts, "repeat")+" by the same user"), paraphrases, gold),
-		fmt.Sprintf("plan: %d systems, %d repeats, seed %d, %d rounds of prediction with stride %d before the questions, %d warm-up questions",
-			h.Systems, p.Repeats, p.Seed, p.Rounds, p.Stride, p.Warmup),
+		fmt.Sprintf("plan: %d systems, %d repeats, seed %d, %d rounds of prediction with stride %d before the questions, %d warm-up questions%s",
+			h.Systems, p.Repeats, p.Seed, p.Rounds, p.Stride, p.Warmup, side),
 		fmt.Sprintf("limits per system and user: %.4g MiB of tensors; idle work of percached: %s", float64(p.LimitBytes)/(1<<20), idleBound(p)),
 	}
 	if len(h.Settings) > 0 {

@@ -125,8 +125,9 @@ func (u *unit) askOnce(ctx context.Context, space, question string) (h timedAnsw
 	return h, "", nil
 }
 
-// questionOrder is the order in which a user's questions are asked: the order of the data
-// if it matters, else one from the seed. Paraphrases follow.
+// questionOrder is the order in which a user's questions are asked: the order of time if
+// the data has one, else one from the seed. Paraphrases follow. If only some are asked, they
+// are from all the time.
 func questionOrder(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 	order := make([]int, len(set.Questions))
 	for i := range order {
@@ -146,8 +147,13 @@ func questionOrder(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 			return again
 		})
 	}
-	if p.Questions > 0 {
-		order = order[:min(len(order), p.Questions)]
+	if all := len(order); p.Questions > 0 && p.Questions < all {
+		if set.Ordered {
+			for i := range p.Questions {
+				order[i] = order[i*all/p.Questions]
+			}
+		}
+		order = order[:p.Questions]
 	}
 	for _, i := range order {
 		q := set.Questions[i]

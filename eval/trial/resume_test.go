@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,6 +75,32 @@ func TestResume(t *testing.T) {
 	}
 	if d := cmp.Diff(want, &after.Run, cmpopts.IgnoreFields(eval.Run{}, "Began", "Systems", "DataSum")); d != "" || after.Run.Began.IsZero() || len(after.Run.DataSum) != 32 {
 		t.Error(d)
+	}
+}
+
+// Users at a time have daemons of their own: each of these answers only when both are up.
+func TestAtOnce(t *testing.T) {
+	setup := (&scripted{slices: oneSlice()}).setup(t, plain("a"), "p?")
+	setup.Data.Sets = append(setup.Data.Sets, aSet("bo", "q?"))
+	setup.Run.Plan.AtOnce = 2
+	var mu sync.Mutex
+	var up sync.WaitGroup
+	up.Add(2)
+	probe := true
+	setup.Start = func(context.Context) (*trial.Daemon, error) {
+		mu.Lock()
+		first := probe
+		probe = false
+		mu.Unlock()
+		if !first {
+			up.Done()
+			up.Wait()
+		}
+		return (&scripted{slices: oneSlice()}).start(t)
+	}
+	got := lead(t, setup)
+	if len(got.Units) != 2 || got.Units[0].User != "ana" || got.Units[1].User != "bo" || got.Units[1].Results[0].Answers[0].Text == "" {
+		t.Errorf("%+v", got.Units)
 	}
 }
 

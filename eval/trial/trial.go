@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/eval"
@@ -42,7 +45,9 @@ type Step struct {
 type runner struct {
 	Setup
 	steps int // of the whole run
-	done  int
+
+	mu   sync.Mutex // guards done, and calls of Tell
+	done int
 }
 
 // Run executes a run and returns its results.
@@ -55,21 +60,32 @@ func Run(ctx context.Context, s Setup) (*eval.Results, error) {
 	for i := range r.Data.Sets {
 		r.steps += r.Run.Plan.Repeats * (len(questionOrder(&r.Data.Sets[i], &r.Run.Plan)) + preparationSteps)
 	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(r.Run.Plan.AtOnce, 1))
 	for repeat := 1; repeat <= r.Run.Plan.Repeats; repeat++ {
 		for i := range r.Data.Sets {
 			set := &r.Data.Sets[i]
 			if f.Has(repeat, set.User) {
-				r.done += len(questionOrder(set, &r.Run.Plan)) + preparationSteps
+				r.count(len(questionOrder(set, &r.Run.Plan)) + preparationSteps)
 				continue
 			}
-			u, err := r.unit(ctx, repeat, set)
-			if err == nil {
-				err = f.Put(u)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("user %s, repeat %d: %w", set.User, repeat, err)
-			}
+			g.Go(func() error {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				u, err := r.unit(ctx, repeat, set)
+				if err == nil {
+					err = f.Put(u)
+				}
+				if err != nil {
+					return fmt.Errorf("user %s, repeat %d: %w", set.User, repeat, err)
+				}
+				return nil
+			})
 		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	return folder.Read(r.Dir)
 }
@@ -77,8 +93,17 @@ func Run(ctx context.Context, s Setup) (*eval.Results, error) {
 // preparationSteps is the weight of everything before the questions, in questions.
 const preparationSteps = 20
 
+// count adds finished steps.
+func (r *runner) count(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done += n
+}
+
 // step reports progress.
 func (r *runner) step(u *unit, what string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.done += n
 	r.Tell(Step{u.Repeat, u.User, what, float64(r.done) / float64(r.steps)})
 }

@@ -44,7 +44,10 @@ func TestStream(t *testing.T) {
 	if got := order(t, func(s *trial.Setup) { s.Data.Sets[0].Ordered = true }); !slices.Equal(got, all) {
 		t.Error("a conversation is torn:", got)
 	}
-	// Fewer questions are the first ones.
+	// Fewer questions are the first ones, or from all the time.
+	if got := order(t, func(s *trial.Setup) { s.Data.Sets[0].Ordered, s.Run.Plan.Questions = true, 3 }); !slices.Equal(got, []string{"1", "3", "6"}) {
+		t.Error("a part of a conversation:", got)
+	}
 	if got := order(t, func(s *trial.Setup) { s.Run.Plan.Questions = 3 }); !slices.Equal(got, seeded[:3]) {
 		t.Error(got, seeded)
 	}
