@@ -130,9 +130,9 @@ rehearse: build-eval ## run the recipe of the models on a tiny setting
 EVAL_DATA ?= ../shared/data
 EVAL_OUT ?= build/eval
 
-eval: build-eval ## run the evaluation in small over EVAL_DATA, with reports in build/eval/results (EVAL_SHAPE=0.5b: random weights)
+eval: build-eval models ## measure percached beside other systems over EVAL_DATA with real models, 9 hours on two cores, with reports in build/eval/results (TABLE=mail: one table)
 	@$(GO) build -buildvcs=true -o bin/percached-eval ./cmd/percached-eval 2>/dev/null || echo "The report will not tell the commit: git does not."
-	@sh internal/tools/eval.sh bin/percached-eval "$(EVAL_DATA)" "$(EVAL_OUT)" $(EVAL_SHAPE)
+	@sh internal/tools/eval.sh bin/percached-eval "$(EVAL_DATA)" "$(EVAL_OUT)" $(TABLE)
 
 sweep: need ## damage every file of a data folder in turn, 600 trials, and print what percached did; takes minutes
 	@TEST_FULL_SWEEP=1 $(GO) test -count=1 -timeout 60m -run 'TestSweep$$' -v ./cmd/percached

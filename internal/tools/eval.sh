@@ -1,23 +1,32 @@
 #!/bin/sh
-# Runs a small evaluation of all systems: mails with questions in EnronQA's layout and
-# meetings in MISeD's, two users each. Further runs have no repeated questions, a night of
-# idle work, and one user with different thresholds, strides, storage limits and scheduling
-# cases. With a SHAPE, such as 0.5b, it measures only times and compute, with random
-# weights of that shape. Complete runs are not repeated.
+# Measures percached beside other systems, with real models: each table is one run of
+# percached-eval with each model. Complete runs are not repeated, and an interrupted one
+# goes on with the next user, so the same command can be given again.
 #
-#	internal/tools/eval.sh bin/percached-eval DATA OUT [SHAPE]
+#	internal/tools/eval.sh bin/percached-eval DATA OUT [TABLE...]
 #
-# DATA is a folder with enronqa_layout_dev.jsonl, mail/USER.mbox.gz and
+# DATA is a folder with enronqa_layout_dev.jsonl, enron_g_to_z.jsonl.gz, locomo_5.json and
 # mised_layout_validation.jsonl.gz. OUT gets a folder for each run, which holds text of the
 # data, and OUT/results with the reports, which do not.
+#
+# The tables, and the hours that each takes with both models on two cores:
+#
+#	mail        12 people of the Enron corpus with EnronQA's questions       3
+#	talks       five conversations of LoCoMo                                 2
+#	meetings    six meetings of QMSum, laid out as MISeD                     1.5
+#	again       an invented inbox, each question also in other words         0.5
+#	ablation    mail of three people: percached without one part             1 (SmolLM2)
+#	thresholds, strides, limits                                              1 (SmolLM2)
 set -eu
 
-percached=${1:?name the percached to measure}
+percached=${1:?name the percached-eval to measure with}
 data=${2:?name the folder of the data}
 out=${3:?name the folder for results}
-shape=${4:-}
+shift 3
+[ $# -gt 0 ] || set -- mail talks meetings again ablation thresholds strides limits
+models=${XDG_CACHE_HOME:-$HOME/.cache}/percached/models
 
-for file in enronqa_layout_dev.jsonl mised_layout_validation.jsonl.gz mail; do
+for file in enronqa_layout_dev.jsonl enron_g_to_z.jsonl.gz locomo_5.json mised_layout_validation.jsonl.gz; do
 	if ! [ -e "$data/$file" ]; then
 		echo "$data/$file is missing. Name the folder of the data: make eval EVAL_DATA=FOLDER" >&2
 		echo "For your own data see percached-eval run --help." >&2
@@ -29,9 +38,11 @@ if ! command -v python3 >/dev/null; then
 	exit 1
 fi
 
-# With small models on shared machines, threads that wait for each other cost more than
-# they gain.
-[ -n "$shape" ] || export PERCACHED_THREADS="${PERCACHED_THREADS:-1}"
+# Each processor measures a user of its own, with one thread. Threads of a small model that
+# wait for each other take a fifth more time.
+export PERCACHED_THREADS=1 PERCACHED_MAX_TOKENS=32
+export PERCACHED_EMBED_MODEL="$models/all-MiniLM-L6-v2-F16.gguf"
+at_once=${EVAL_AT_ONCE:-$(nproc)}
 
 began=$(date +%s)
 say() { echo "[$((($(date +%s) - began) / 60)) min] $*" >&2; }
@@ -40,16 +51,21 @@ say "Check the pipeline on data with known numbers."
 "$percached" check
 
 mkdir -p "$out"
-python3 internal/tools/evaldata.py "$out/data" --questions "$data/enronqa_layout_dev.jsonl" --inboxes "$data/mail" \
-	--dialogs "$data/mised_layout_validation.jsonl.gz" --users lokey-t ward-k --inbox 200 --meetings 8
+python3 internal/tools/evaldata.py "$out/data" --questions "$data/enronqa_layout_dev.jsonl" --mails "$data/enron_g_to_z.jsonl.gz" \
+	--dialogs "$data/mised_layout_validation.jsonl.gz" --inbox qabank/testdata/heldout/world.mbox --pairs qabank/testdata/heldout/enronqa.jsonl
 
-# run NAME FLAGS: executes a run and writes its report. The report names failed questions;
-# they do not stop the run.
+# run TABLE MODEL FLAGS: executes a run and writes its report. The report names failed
+# questions; they do not stop the run.
 run() {
-	name=$1
-	shift
+	name=$1-$2
+	case $2 in
+	smollm2) PERCACHED_MODEL="$models/SmolLM2-135M-Instruct-Q4_1.gguf" ;;
+	gemma) PERCACHED_MODEL="$models/gemma-3-270m-Q4_K_M.gguf" ;;
+	esac
+	export PERCACHED_MODEL
+	shift 2
 	say "$name: percached-eval run $*"
-	"$percached" run --out "$out/$name" "$@" >/dev/null || [ $? = 1 ]
+	"$percached" run --out "$out/$name" --at-once "$at_once" "$@" >/dev/null || [ $? = 1 ]
 	"$percached" report "$out/$name" --out "$out/results/$name" >/dev/null
 	if ! grep -q '"undone": \[\]' "$out/results/$name/report.json"; then
 		echo "$name is not complete. Run the same command again to continue it." >&2
@@ -57,18 +73,40 @@ run() {
 	fi
 }
 mail="--dataset enronqa --path $out/data/enronqa.jsonl --inboxes $out/data/inboxes"
-meetings="--dataset mised --path $out/data/mised.jsonl.gz"
+systems=naive,ragcache,meancache,sleep-time,percache,percached
 
-if [ -n "$shape" ]; then
-	PERCACHED_MAX_TOKENS=24 run "shape-$shape" $mail --users 1 --questions 5 --rounds 1 --shape "$shape" \
-		--systems naive,ragcache,meancache,ragcache+meancache,percache,percached,percached-sequential
-else
-	run mail $mail --users 2 --questions 25 --repeats 2
-	run meetings $meetings --users 2 --meetings 2 --repeats 2
-	# Many questions have the same words. This run asks each once.
-	run mail-distinct $mail --users 2 --questions 20 --distinct
-	# A night, in which percached may prefill all chunks.
-	run mail-night $mail --users 2 --questions 25 --systems naive,percache,percached --idle-tokens-before 1000000
-	run mail-sweeps $mail --users 1 --questions 16 --systems thresholds,strides,limits,cases
-fi
+for table; do
+	case $table in
+	mail)
+		for model in smollm2 gemma; do run mail $model $mail --systems $systems; done
+		;;
+	talks)
+		for model in smollm2 gemma; do run talks $model --dataset locomo --path "$data/locomo_5.json" --questions 16 --systems $systems; done
+		;;
+	meetings)
+		for model in smollm2 gemma; do run meetings $model --dataset mised --path "$out/data/mised.jsonl.gz" --meetings 1 --systems $systems; done
+		;;
+	again)
+		for model in smollm2 gemma; do run again $model --dataset plain --path "$out/data/again" --paraphrases --systems $systems; done
+		;;
+	ablation)
+		run ablation smollm2 $mail --users 3 --systems percached,percached-no-bank,percached-no-tensors,percached-no-prediction,percached-no-drafts,percached-sequential,percached-no-idle
+		;;
+	thresholds)
+		values="0.70 0.80 0.85 0.90 0.95"
+		run thresholds smollm2 --dataset plain --path "$out/data/again" --paraphrases --idle-tokens-before 1 \
+			--systems "$(for v in $values; do printf 'meancache@threshold=%s,percached@threshold=%s,' $v $v; done)naive"
+		;;
+	strides)
+		run strides smollm2 $mail --users 1 --systems "$(for v in 1 3 5; do printf 'percache@stride=%s,percached@stride=%s,' $v $v; done)naive"
+		;;
+	limits)
+		run limits smollm2 $mail --users 1 --systems "$(for v in 8 17 35 69 138; do printf 'ragcache@limit=%s,percached@limit=%s,' $v $v; done)naive"
+		;;
+	*)
+		echo "There is no table $table. The tables are at the top of $0." >&2
+		exit 2
+		;;
+	esac
+done
 say "Done: $out/results"
