@@ -179,7 +179,7 @@ func (m *figureMaker) quality() ([]eval.Figure, string) {
 		return nil, why
 	}
 	f := eval.Figure{
-		ID: "quality", Title: "Quality of answers by system",
+		ID: "quality", Title: "Quality of answers by system", Columns: 2,
 		Note: "Means over questions with a known right answer, with 95 % intervals by bootstrap over questions. A failed answer counts as 0.",
 	}
 	found := 0
@@ -189,6 +189,7 @@ func (m *figureMaker) quality() ([]eval.Figure, string) {
 	}{
 		{"ROUGE-L", func(q *Quality) *Estimate { return &q.RougeL }},
 		{"BLEU", func(q *Quality) *Estimate { return &q.BLEU }},
+		{"contains a right answer", func(q *Quality) *Estimate { return &q.Contains }},
 		{"F1", func(q *Quality) *Estimate { return &q.F1 }},
 	} {
 		f.Panels = append(f.Panels, barsOf(one.name, "", m.plainSystems(), func(name string) *Estimate {
