@@ -34,7 +34,7 @@ var systemColours = map[string]uint32{
 	"ragcache": 0x0072B2, "ragcache-parallel": 0x004A73, "meancache": 0x56B4E9,
 	"sleep-time": 0xF0E442, "ragcache+meancache": 0x009E73, "ragcache+sleep-time": 0xCC79A7,
 	"percache": 0xE69F00, "percache-fixed": 0x8A6A1F, "percached": 0xD55E00, "percached-sequential": 0x8C3D00,
-	"percached-no-bank": 0xE58A4D, "percached-no-tensors": 0xEEAE84,
+	"percached-no-bank": 0xE58A4D, "percached-no-tensors": 0xEEAE84, "percached-no-drafts": 0xC97B63,
 	"percached-no-prediction": 0xF5CDB3, "percached-no-idle": 0xFAE5D8, "poisoned": 0x990000,
 }
 

@@ -101,7 +101,7 @@ func (m *figureMaker) ablation() ([]eval.Figure, string) {
 		}
 	}
 	if len(names) < 2 || names[0] != systems.Percached {
-		return nil, "it needs percached and one of percached-no-bank, percached-no-tensors, percached-no-prediction, percached-no-idle; --systems all includes them"
+		return nil, "it needs percached and one of percached-no-bank, percached-no-tensors, percached-no-drafts, percached-no-prediction, percached-no-idle; --systems all includes them"
 	}
 	return m.overUsers("ablation", "What each part of percached brings: average latency without it", names, func(t *Totals) *Estimate { return &t.Latency.Estimate })
 }
