@@ -123,9 +123,12 @@ func (in Palette) bars(to *plot.Plot, p *eval.Panel) {
 		}
 	}
 	to.Add(numbers)
-	places.Tick.Marker, places.Tick.Length, places.Tick.Width = ticks, 12, 0
-	if p.Horizontal {
-		places.Tick.Length = 22 // room for wider fonts
+	places.Tick.Marker, places.Tick.Width = ticks, 0
+	if p.Horizontal { // invisible ticks: room for fonts that are wider than ours
+		places.Tick.Length, places.Tick.Width, places.Tick.Color = 6, 0.1, in.Background
+		for _, label := range p.Labels {
+			places.Tick.Length = max(places.Tick.Length, vg.Length(len(label)))
+		}
 	}
 	places.Min, places.Max = -0.5, float64(len(p.Labels))-0.5
 	if values.Min, values.Max = 0, p.Top; p.Top == 0 {
