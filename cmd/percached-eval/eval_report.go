@@ -19,10 +19,10 @@ func evalReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write tables and figures of one or several runs",
-		Long: `Writes report.md, report.json, tables as CSV and figures as SVG and PNG for a run that
-percached-eval run --out stored. They contain no text of documents, questions or
-answers, except one question with --quote. For an incomplete run the report covers the
-finished part and says so.
+		Long: `Writes report.md, report.json, tables as CSV and figures as SVG, for light and dark
+pages, for a run that percached-eval run --out stored. They contain no text of documents,
+questions or answers, except one question with --quote. For an incomplete run the report
+covers the finished part and says so.
 
 For several runs, such as different machines or models, it writes side-by-side.md,
 side-by-side.csv and figures to --out.`,

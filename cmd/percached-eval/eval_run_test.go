@@ -143,7 +143,7 @@ func TestEvalDemo(t *testing.T) {
 	if _, errs, err := spoken(t, "report", dir); err != nil {
 		t.Error(err, errs)
 	}
-	for _, pattern := range []string{"report.md", "report.json", "tables/*.csv", "figures/*.svg", "figures/*.png"} {
+	for _, pattern := range []string{"report.md", "report.json", "tables/*.csv", "figures/*.svg", "figures/*-dark.svg"} {
 		if there, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(there) == 0 {
 			t.Error("no", pattern, err)
 		}

@@ -46,7 +46,7 @@ func Draw(w io.Writer, f *eval.Figure, format string, in Palette) error {
 	title := legend.TextStyle
 	title.Font.Size = 13
 	c.FillText(title, vg.Point{X: margin, Y: tall - 22}, f.Title)
-	right := legend.Rectangle(c).Size().X + 2*margin
+	right := 1.15*legend.Rectangle(c).Size().X + 2*margin // room for wider fonts
 	legend.Draw(draw.Crop(c, width-right+margin, 0, 0, -head))
 	tiles := draw.Tiles{Rows: rows, Cols: columns, PadX: 12, PadY: 8, PadLeft: margin, PadRight: right, PadTop: head, PadBottom: margin}
 	for i, row := range plot.Align(plots, tiles, c) {
@@ -60,12 +60,13 @@ func Draw(w io.Writer, f *eval.Figure, format string, in Palette) error {
 	if _, err := to.WriteTo(&drawn); err != nil {
 		return err
 	}
-	mend := strings.NewReplacer()
+	text := drawn.String()
 	if format == "svg" { // vgsvg names one font alone, and blurs pictures
-		mend = strings.NewReplacer("font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;",
-			"<image ", `<image preserveAspectRatio="none" style="image-rendering:pixelated" `, "data:image/jpg;", "data:image/png;")
+		text = compact(strings.NewReplacer("font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;",
+			"font-variant:normal;", "", "font-weight:normal;", "", "font-style:normal;", "",
+			"<image ", `<image preserveAspectRatio="none" style="image-rendering:pixelated" `, "data:image/jpg;", "data:image/png;").Replace(text))
 	}
-	_, err = mend.WriteString(w, drawn.String())
+	_, err = io.WriteString(w, text)
 	return err
 }
 
@@ -78,7 +79,7 @@ func (in Palette) legend(f *eval.Figure) plot.Legend {
 		for i, s := range p.Series {
 			if s.Name != "" && !named[s.Name] {
 				named[s.Name] = true
-				legend.Add(s.Name, &plotter.Polygon{Color: colour(s.Name, i)})
+				legend.Add(s.Name, &plotter.Polygon{Color: in.colour(s.Name, i)})
 			}
 		}
 	}

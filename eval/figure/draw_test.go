@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/percached/percached/eval"
@@ -100,5 +101,32 @@ func TestPNG(t *testing.T) {
 		if short < 150 || long < 2*short-8 || long > 2*short+8 {
 			t.Errorf("a bar of 10 is %d dots long, one of 20 is %d", short, long)
 		}
+	}
+}
+
+// An SVG names each style once, and the bars of a series are one path: a figure of many bars
+// stays small.
+func TestCompact(t *testing.T) {
+	f := &eval.Figure{ID: "x", Columns: 1, Panels: []eval.Panel{{Kind: eval.Stacked, YLabel: "ms"}}}
+	p := &f.Panels[0]
+	for i := range 4 {
+		s := eval.Series{Name: strconv.Itoa(i)}
+		for j := range 100 {
+			s.Y = append(s.Y, float64(1+(7*i+j)%13))
+		}
+		p.Series = append(p.Series, s)
+	}
+	for j := range 100 {
+		p.Labels = append(p.Labels, strconv.Itoa(j+1))
+	}
+	svg := drawn(t, f, "svg", figure.Light())
+	if n := bytes.Count(svg, []byte("Z")); n < 400 {
+		t.Errorf("%d bars of 400", n)
+	}
+	if n := bytes.Count(svg, []byte("<path")); n > 30 {
+		t.Errorf("%d paths", n)
+	}
+	if len(svg) > 20_000 || bytes.Count(svg, []byte("style=")) > 0 || bytes.Count(svg, []byte("<style>")) != 1 {
+		t.Errorf("%d bytes, styles: %d", len(svg), bytes.Count(svg, []byte("style=")))
 	}
 }

@@ -5,14 +5,23 @@ import (
 	"strings"
 )
 
-// Palette has the colours of everything that is not data.
-type Palette struct{ Background, Ink, Grid color.Color }
+// Palette has the colours of a figure on a light or on a dark page.
+type Palette struct {
+	Background, Ink, Grid color.Color
+	replaced              map[uint32]uint32 // colours of data that this background swallows
+}
 
 // Light is the palette for a white page.
-func Light() Palette { return Palette{rgb(0xFFFFFF), rgb(0x222222), rgb(0xDDDDDD)} }
+func Light() Palette { return Palette{rgb(0xFFFFFF), rgb(0x222222), rgb(0xDDDDDD), nil} }
 
-// Dark is the palette for a dark page.
-func Dark() Palette { return Palette{rgb(0x16181D), rgb(0xDDDDDD), rgb(0x3A3F47)} }
+// Dark is the palette for a dark page. Every colour of data has a contrast of at least 3:1 to
+// the background, as WCAG asks of graphics.
+func Dark() Palette {
+	return Palette{rgb(0x16181D), rgb(0xDDDDDD), rgb(0x3A3F47), map[uint32]uint32{
+		0x505050: 0xEEEEEE, 0x004A73: 0x6C8EF5, 0x8C3D00: 0xA8683C, 0x990000: 0xFF5A5A, // systems
+		0x4433AA: 0x8C7AE6, 0x882255: 0xC2558D, // others
+	}}
+}
 
 func rgb(hex uint32) color.Color {
 	return color.NRGBA{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
@@ -25,7 +34,7 @@ var systemColours = map[string]uint32{
 	"ragcache": 0x0072B2, "ragcache-parallel": 0x004A73, "meancache": 0x56B4E9,
 	"sleep-time": 0xF0E442, "ragcache+meancache": 0x009E73, "ragcache+sleep-time": 0xCC79A7,
 	"percache": 0xE69F00, "percache-fixed": 0x8A6A1F, "percached": 0xD55E00, "percached-sequential": 0x8C3D00,
-	"percached-no-bank": 0xE58A4D, "percached-no-tensors": 0xEEAE84,
+	"percached-no-bank": 0xE58A4D, "percached-no-tensors": 0xEEAE84, "percached-no-drafts": 0xC97B63,
 	"percached-no-prediction": 0xF5CDB3, "percached-no-idle": 0xFAE5D8, "poisoned": 0x990000,
 }
 
@@ -36,11 +45,15 @@ var others = []uint32{
 
 // colour is that of a system, or else of series number i. A variant has its system's
 // colour.
-func colour(name string, i int) color.Color {
+func (in Palette) colour(name string, i int) color.Color {
 	name, _, _ = strings.Cut(name, " (")
 	system, _, _ := strings.Cut(name, "@")
-	if hex, ok := systemColours[system]; ok {
-		return rgb(hex)
+	hex, ok := systemColours[system]
+	if !ok {
+		hex = others[i%len(others)]
 	}
-	return rgb(others[i%len(others)])
+	if instead, ok := in.replaced[hex]; ok {
+		hex = instead
+	}
+	return rgb(hex)
 }

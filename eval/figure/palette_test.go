@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"image/color"
+	"math"
 	"testing"
 
 	"github.com/percached/percached/eval/systems"
@@ -17,7 +19,52 @@ func TestColours(t *testing.T) {
 		}
 		seen[hex] = name
 	}
-	if colour("percache@threshold=0.6", 3) != colour("percache", 1) || colour("percache (1 of 2)", 2) != colour("percache", 1) {
-		t.Error("a variant has another colour")
+	for _, in := range []Palette{Light(), Dark()} {
+		if in.colour("percache@threshold=0.6", 3) != in.colour("percache", 1) || in.colour("percache (1 of 2)", 2) != in.colour("percache", 1) {
+			t.Error("a variant has another colour")
+		}
 	}
+}
+
+// On a dark page every colour stands out from the background, and no two systems and no two
+// other series share one.
+func TestDark(t *testing.T) {
+	in, names := Dark(), []string{"none of these"}
+	contrast := func(c color.Color) float64 { return (luminance(c) + 0.05) / (luminance(in.Background) + 0.05) }
+	if got := contrast(in.Ink); got < 7 {
+		t.Errorf("text has a contrast of %.2f", got)
+	}
+	for name := range systemColours {
+		names = append(names, name)
+	}
+	seen := map[color.Color]string{}
+	for _, name := range names {
+		series := 1
+		if _, ok := systemColours[name]; !ok {
+			series = len(others)
+		}
+		for i := range series {
+			c := in.colour(name, i)
+			if got := contrast(c); got < 3 {
+				t.Errorf("%s, series %d: contrast %.2f", name, i, got)
+			}
+			if seen[c] != "" {
+				t.Errorf("%s has the colour of %s", name, seen[c])
+			}
+			seen[c] = name
+		}
+	}
+}
+
+// luminance is the relative luminance of WCAG 2.
+func luminance(c color.Color) float64 {
+	r, g, b, _ := c.RGBA()
+	linear := func(v uint32) float64 {
+		if x := float64(v) / 0xFFFF; x > 0.04045 {
+			return math.Pow((x+0.055)/1.055, 2.4)
+		} else {
+			return x / 12.92
+		}
+	}
+	return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
 }

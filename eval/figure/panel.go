@@ -2,6 +2,8 @@ package figure
 
 import (
 	"cmp"
+	"image/color"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -34,7 +36,7 @@ func (in Palette) panel(p *eval.Panel) *plot.Plot {
 	case eval.Heat:
 		shades := moreland.Kindlmann()
 		shades.SetMax(1)
-		picture := plotter.NewHeatMap(cells(p.Cells), shades.Palette(255))
+		picture := plotter.NewHeatMap(cells(p.Cells), shades.Palette(32))
 		picture.Min, picture.Max, picture.Rasterized = 0, 1.2, true // the end of the palette is white
 		to.Add(picture)
 	default:
@@ -67,6 +69,20 @@ func (in Palette) bars(to *plot.Plot, p *eval.Panel) {
 	style.Font.Size, style.XAlign, style.YAlign = 7.5, text.XLeft, text.YCenter
 	numbers := &plotter.Labels{Offset: vg.Point{X: 3}}
 	var ticks plot.ConstantTicks
+	// Bars of one colour are one polygon, and intervals come last: that makes files small.
+	var polygons []*plotter.Polygon
+	var intervals []plotter.XYs
+	edge := draw.LineStyle{Color: in.Ink, Width: 0.2}
+	if !p.Horizontal {
+		edge.Width = 0
+	}
+	bar := func(c color.Color, corners plotter.XYs) {
+		i := slices.IndexFunc(polygons, func(g *plotter.Polygon) bool { return g.Color == c })
+		if i < 0 {
+			i, polygons = len(polygons), append(polygons, &plotter.Polygon{Color: c, LineStyle: edge})
+		}
+		polygons[i].XYs = append(polygons[i].XYs, corners)
+	}
 	for i, label := range p.Labels {
 		sum := 0.0
 		for j, s := range p.Series {
@@ -82,13 +98,11 @@ func (in Palette) bars(to *plot.Plot, p *eval.Panel) {
 			middle := start + size/2
 			sum = base + v
 			if v > 0 {
-				corners := plotter.XYs{at(start, base), at(start, sum), at(start+size, sum), at(start+size, base)}
-				edge := draw.LineStyle{Color: in.Ink, Width: 0.2}
-				to.Add(&plotter.Polygon{XYs: []plotter.XYs{corners}, Color: colour(cmp.Or(s.Name, label), j), LineStyle: edge})
+				bar(in.colour(cmp.Or(s.Name, label), j), plotter.XYs{at(start, base), at(start, sum), at(start+size, sum), at(start+size, base)})
 			}
 			low, high, ok := s.Interval(i)
 			if ok {
-				to.Add(&plotter.Line{XYs: plotter.XYs{at(middle, low), at(middle, high)}, LineStyle: draw.LineStyle{Color: in.Ink, Width: 1}})
+				intervals = append(intervals, plotter.XYs{at(middle, low), at(middle, high)})
 			}
 			if p.Horizontal && (p.Kind == eval.Bars || j == len(p.Series)-1) {
 				numbers.XYs = append(numbers.XYs, at(middle, max(sum, high)))
@@ -99,8 +113,23 @@ func (in Palette) bars(to *plot.Plot, p *eval.Panel) {
 			ticks = append(ticks, plot.Tick{Value: at(float64(i), 0).X + at(float64(i), 0).Y, Label: label})
 		}
 	}
+	for _, g := range polygons {
+		to.Add(g)
+	}
+	// The wider line below keeps an interval visible on a bar like ink.
+	for _, style := range []draw.LineStyle{{Color: in.Background, Width: 2.5}, {Color: in.Ink, Width: 1}} {
+		for _, ends := range intervals {
+			to.Add(&plotter.Line{XYs: ends, LineStyle: style})
+		}
+	}
 	to.Add(numbers)
-	places.Tick.Marker, places.Tick.Length, places.Tick.Width = ticks, 12, 0 // room for wider fonts
+	places.Tick.Marker, places.Tick.Width = ticks, 0
+	if p.Horizontal { // invisible ticks: room for fonts that are wider than ours
+		places.Tick.Length, places.Tick.Width, places.Tick.Color = 6, 0.1, in.Background
+		for _, label := range p.Labels {
+			places.Tick.Length = max(places.Tick.Length, vg.Length(len(label)))
+		}
+	}
 	places.Min, places.Max = -0.5, float64(len(p.Labels))-0.5
 	if values.Min, values.Max = 0, p.Top; p.Top == 0 {
 		values.Max = max(p.Highest()*1.2, 1e-9)
@@ -110,7 +139,7 @@ func (in Palette) bars(to *plot.Plot, p *eval.Panel) {
 // lines plots lines or points.
 func (in Palette) lines(to *plot.Plot, p *eval.Panel) {
 	for j, s := range p.Series {
-		line := &plotter.Line{LineStyle: draw.LineStyle{Color: colour(s.Name, j), Width: 1.5}}
+		line := &plotter.Line{LineStyle: draw.LineStyle{Color: in.colour(s.Name, j), Width: 1.5}}
 		for i, x := range s.X {
 			if v, ok := s.Value(i); ok {
 				line.XYs = append(line.XYs, plotter.XY{X: x, Y: v})
@@ -140,7 +169,7 @@ func (in Palette) lines(to *plot.Plot, p *eval.Panel) {
 // viewers do not blur it.
 type cells [][]float64
 
-const each = 12
+const each = 4
 
 func (c cells) Dims() (int, int)     { return len(c) * each, len(c) * each }
 func (c cells) Z(x, y int) float64   { return c[y/each][x/each] }

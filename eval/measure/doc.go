@@ -3,6 +3,7 @@
 //
 // Against the right answers. Exact and F1 follow SQuAD: lower case, no ASCII punctuation,
 // no articles, words separated by one space. The nearest of several right answers counts.
+// Contains is true if the answer has all words of a right answer in a row, in the same form.
 // RougeL follows the package rouge-score without stemming: lower case, words of a-z and
 // 0-9, F-measure with beta 1, the text as one sentence. The nearest right answer counts.
 // BLEU follows sacrebleu for sentences: n-grams up to 4, tokenization 13a (without HTML

@@ -27,6 +27,21 @@ func Exact(answer string, gold []string) bool {
 	return slices.ContainsFunc(gold, func(g string) bool { return slices.Equal(said, words(g)) })
 }
 
+// Contains says whether an answer contains a right answer: all its words in a row, compared as
+// by Exact. A right answer without words is contained in nothing.
+func Contains(answer string, gold []string) bool {
+	said := words(answer)
+	return slices.ContainsFunc(gold, func(g string) bool {
+		right := words(g)
+		for at := 0; len(right) > 0 && at+len(right) <= len(said); at++ {
+			if slices.Equal(said[at:at+len(right)], right) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // F1 is the harmonic mean of precision and recall of the words that an answer shares with
 // the nearest right one. Two texts without words are equal.
 func F1(answer string, gold []string) float64 {

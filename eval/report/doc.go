@@ -2,7 +2,7 @@
 //
 // Purpose: Make sums a run up as plain data: the header, the totals of each system,
 // percached against the best baseline, the sweeps over settings, and each question. The
-// writers put this down as Markdown, CSV, JSON and text, with the figures. Compare tests
+// writers put this down as Markdown, CSV, JSON and text, with the figures as SVG. Compare tests
 // two runs, or two systems, against each other. SideBySide shows several runs.
 //
 // Invariants: the same results give the same bytes. Every mean includes misses. A failed

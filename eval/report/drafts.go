@@ -88,7 +88,7 @@ func (r *Report) decodeTable() *table {
 		},
 		note: "Means over the answers that had drafts, and over the reference's answers to the same questions. A verified answer has no decode time.",
 	}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		if x.Drafts == nil || x.Drafts.Of == 0 {
 			return nil
 		}

@@ -2,12 +2,9 @@ package report
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -94,85 +91,4 @@ func printable(s string, most int) string {
 		return string(r[:most/2]) + "…" + string(r[len(r)-most/2+1:])
 	}
 	return string(r)
-}
-
-// figureValue is one value of a figure, as its CSV and JSON files have it.
-type figureValue struct {
-	Panel  int      `json:"panel"` // from 1
-	Series string   `json:"series,omitempty"`
-	Label  string   `json:"label,omitempty"` // of a bar
-	X      *float64 `json:"x,omitempty"`     // of a point; of a heat map the column, from 1
-	Y      *float64 `json:"y,omitempty"`     // of a heat map the row, from 1
-	Value  *float64 `json:"value"`           // null: none
-	Low    *float64 `json:"low,omitempty"`   // its interval of 95 %
-	High   *float64 `json:"high,omitempty"`
-}
-
-func figureValues(f *eval.Figure) (all []figureValue) {
-	for i := range f.Panels {
-		p := &f.Panels[i]
-		for j := range p.Series {
-			s := &p.Series[j]
-			for k := range s.Y {
-				v := figureValue{Panel: i + 1, Series: s.Name}
-				if y, ok := s.Value(k); ok {
-					v.Value = &y
-				}
-				if low, high, ok := s.Interval(k); ok {
-					v.Low, v.High = &low, &high
-				}
-				if k < len(s.X) {
-					v.X = &s.X[k]
-				} else {
-					v.Label = p.Labels[k]
-				}
-				all = append(all, v)
-			}
-		}
-		for row := range p.Cells {
-			for column, v := range p.Cells[row] {
-				if !math.IsNaN(v) {
-					all = append(all, figureValue{Panel: i + 1, X: new(float64(column + 1)), Y: new(float64(row + 1)), Value: &v})
-				}
-			}
-		}
-	}
-	return all
-}
-
-// figureCSV writes a row for each value of a figure.
-func figureCSV(w io.Writer, f *eval.Figure) error {
-	number := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
-	}
-	rows := [][]string{{"panel", "title", "series", "label", "x", "y", "value", "low", "high"}}
-	for _, v := range figureValues(f) {
-		rows = append(rows, []string{
-			strconv.Itoa(v.Panel), f.Panels[v.Panel-1].Title, v.Series, v.Label, number(v.X), number(v.Y), number(v.Value), number(v.Low), number(v.High),
-		})
-	}
-	return csv.NewWriter(w).WriteAll(rows)
-}
-
-// figureJSON writes all of a figure.
-func figureJSON(w io.Writer, f *eval.Figure) error {
-	type panel struct {
-		Title  string    `json:"title,omitempty"`
-		Kind   eval.Kind `json:"kind"`
-		XLabel string    `json:"x_label,omitempty"`
-		YLabel string    `json:"y_label,omitempty"`
-	}
-	out := struct {
-		Figure
-		Panels []panel       `json:"panels"`
-		Values []figureValue `json:"values"`
-	}{Figure{f.ID, f.Title, f.Paper, f.Note}, nil, figureValues(f)}
-	for i := range f.Panels {
-		p := &f.Panels[i]
-		out.Panels = append(out.Panels, panel{p.Title, p.Kind, p.XLabel, p.YLabel})
-	}
-	return toJSON(w, out)
 }

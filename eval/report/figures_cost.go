@@ -81,8 +81,6 @@ func (m *figureMaker) population() ([]eval.Figure, string) {
 	if power > 0 {
 		f.Panels = append(f.Panels, eval.Panel{XLabel: "joules", Kind: eval.Bars, Horizontal: true, Labels: names, Series: []eval.Series{joules}})
 		f.Note += " Joules are those of the whole machine."
-	} else {
-		f.Note += " The machine reports no energy."
 	}
 	return []eval.Figure{f}, ""
 }

@@ -91,7 +91,7 @@ func similarityCells(likeness [][]float64) [][]float64 {
 
 // distribution is the share of values that are at most x. Long lists are thinned.
 func distribution(name string, values []float64) eval.Series {
-	const most = 500
+	const most = 100
 	sorted := slices.Sorted(slices.Values(values))
 	n := min(len(sorted), most)
 	s := eval.Series{Name: name}

@@ -101,7 +101,7 @@ func (m *figureMaker) ablation() ([]eval.Figure, string) {
 		}
 	}
 	if len(names) < 2 || names[0] != systems.Percached {
-		return nil, "it needs percached and one of percached-no-bank, percached-no-tensors, percached-no-prediction, percached-no-idle; --systems all includes them"
+		return nil, "it needs percached and one of percached-no-bank, percached-no-tensors, percached-no-drafts, percached-no-prediction, percached-no-idle; --systems all includes them"
 	}
 	return m.overUsers("ablation", "What each part of percached brings: average latency without it", names, func(t *Totals) *Estimate { return &t.Latency.Estimate })
 }
@@ -179,7 +179,7 @@ func (m *figureMaker) quality() ([]eval.Figure, string) {
 		return nil, why
 	}
 	f := eval.Figure{
-		ID: "quality", Title: "Quality of answers by system",
+		ID: "quality", Title: "Quality of answers by system", Columns: 2,
 		Note: "Means over questions with a known right answer, with 95 % intervals by bootstrap over questions. A failed answer counts as 0.",
 	}
 	found := 0
@@ -189,6 +189,7 @@ func (m *figureMaker) quality() ([]eval.Figure, string) {
 	}{
 		{"ROUGE-L", func(q *Quality) *Estimate { return &q.RougeL }},
 		{"BLEU", func(q *Quality) *Estimate { return &q.BLEU }},
+		{"contains a right answer", func(q *Quality) *Estimate { return &q.Contains }},
 		{"F1", func(q *Quality) *Estimate { return &q.F1 }},
 	} {
 		f.Panels = append(f.Panels, barsOf(one.name, "", m.plainSystems(), func(name string) *Estimate {

@@ -2,12 +2,9 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -157,7 +154,7 @@ func TestFailures(t *testing.T) {
 	}
 	// Only question 2 still has a right answer: "no zebra" and "zebra paid 12 dollars"
 	// share one word.
-	if got := find(t, figures, "quality").Panels[2].Series[0].Y[0]; got <= 0 || got > 0.25 {
+	if got := find(t, figures, "quality").Panels[3].Series[0].Y[0]; got <= 0 || got > 0.25 {
 		t.Errorf("naive's F1 with a failure is %v", got)
 	}
 }
@@ -300,50 +297,20 @@ func TestManyUsers(t *testing.T) {
 	}
 }
 
-// The files of a figure have every value, and no text of the run's questions or answers.
+// The drawings of a figure are the same each time, and have no text of the run's questions or
+// answers.
 func TestFigureFiles(t *testing.T) {
 	figures := append(figuresOf(tiny()), compareRuns([]*eval.Results{tiny(), tiny()}).figure(byModel))
-	for i := range figures {
-		f := &figures[i]
-		values := 0
-		for _, p := range f.Panels {
-			for _, s := range p.Series {
-				values += len(s.Y)
-			}
-			for _, row := range p.Cells {
-				values += len(slices.DeleteFunc(slices.Clone(row), math.IsNaN))
-			}
+	for _, file := range figureFiles(figures) {
+		var first, again bytes.Buffer
+		if err := errors.Join(file.write(&first), file.write(&again)); err != nil {
+			t.Fatalf("%s: %v", file.path, err)
 		}
-		for _, file := range figureFiles(figures[i : i+1]) {
-			var first, again bytes.Buffer
-			if err := errors.Join(file.write(&first), file.write(&again)); err != nil {
-				t.Fatalf("%s: %v", file.path, err)
-			}
-			if !bytes.Equal(first.Bytes(), again.Bytes()) {
-				t.Errorf("%s: different bytes the second time", file.path)
-			}
-			if bytes.Contains(first.Bytes(), []byte(secret)) {
-				t.Errorf("%s has text of the run", file.path)
-			}
-			switch filepath.Ext(file.path) {
-			case ".csv":
-				rows, err := csv.NewReader(&first).ReadAll()
-				if want := "panel,title,series,label,x,y,value,low,high"; err != nil || len(rows) != values+1 || strings.Join(rows[0], ",") != want {
-					t.Errorf("%s: %v, %d rows, want %d", file.path, err, len(rows), values+1)
-				}
-			case ".json":
-				var out struct {
-					ID     string
-					Panels []struct{ Kind string }
-					Values []struct {
-						Panel int
-						Value *float64
-					}
-				}
-				if err := json.Unmarshal(first.Bytes(), &out); err != nil || out.ID != f.ID || len(out.Panels) != len(f.Panels) || len(out.Values) != values {
-					t.Errorf("%s: %v, %+v", file.path, err, out)
-				}
-			}
+		if !bytes.Equal(first.Bytes(), again.Bytes()) {
+			t.Errorf("%s: different bytes the second time", file.path)
+		}
+		if bytes.Contains(first.Bytes(), []byte(secret)) {
+			t.Errorf("%s has text of the run", file.path)
 		}
 	}
 }

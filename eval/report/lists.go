@@ -93,47 +93,45 @@ func (r *Report) failureTable() *table {
 	return t
 }
 
-// questionTable has every response, for further analysis.
+// questionTable has a row for each answer, in the order of asking: what the means and
+// intervals of latency, quality and wrong answers are computed from. A bootstrap draws the
+// questions of a group together.
 func (r *Report) questionTable() *table {
-	t := &table{name: "questions", hidden: true, columns: append(nameColumns(),
-		plain("", "place"), plain("", "failure"), plain("", "outcome"), plain("", "origin"), plain("", "refused"), plain("", "first_token_ms"), plain("", "latency_ms"),
-		column{"", []string{"chunks_stored", "chunks_all"}}, column{"", []string{"tokens_reused", "tokens_prompt"}}, plain("", "tokens_computed"), plain("", "tokens_generated"),
-		plain("", "flops"), column{"", []string{"rouge_l", "bleu", "exact_match", "f1"}},
-		column{"", []string{"uncached_rouge_l", "uncached_bleu", "uncached_exact_match", "uncached_f1"}},
-		plain("", "same_text"), plain("", "wrong"), plain("", "recalled"), plain("", "paper_ms"), plain("", "paper_flops"), plain("", "paper_bytes"), plain("", "idle_tokens"),
-	)}
+	const score = "rouge_l bleu exact_match containment f1"
+	against := func(prefix string) (c column) {
+		for _, name := range strings.Fields(score) {
+			c.csv = append(c.csv, prefix+name)
+		}
+		return c
+	}
+	t := &table{name: "questions", hidden: true, columns: append(nameColumns(), column{"", strings.Fields(
+		"group outcome origin refused first_token_ms latency_ms prefill_ms decode_ms tokens_prompt tokens_reused tokens_generated")},
+		against(""), against("uncached_"), column{"", strings.Fields("same_text wrong recalled")})}
 	for i := range r.Questions {
 		q := &r.Questions[i]
-		bytes := absent(1)
-		if q.PaperBytes != nil {
-			bytes = scaled(float64(*q.PaperBytes), 1, 0)
-		}
-		t.add(false, append(q.cells(q.System),
-			count(q.Place), textCell(q.Reason), textCell(string(q.Outcome)), textCell(q.Origin), flag(&q.Refused), decimal(q.FirstMS, 0), decimal(q.TotalMS, 0),
-			part(q.Chunks.Stored, q.Chunks.All), part(q.Tokens.Reused, q.Tokens.Prompt), count(q.Tokens.Computed), count(q.Tokens.Generated),
-			whole(q.FLOPs), q.Gold.cell(), q.Uncached.cell(), flag(q.Same), flag(q.Wrong), flag(q.Recalled), maybe(q.PaperMS, 0), whole(q.PaperFLOPs), bytes,
-			count(q.IdleTokens))...)
+		t.add(false, append(q.cells(q.System), cell{"", []string{
+			strconv.Itoa(q.Group), choose(q.Reason != "", "failed", string(q.Outcome)), q.Origin, flag(&q.Refused),
+			significant(q.FirstMS), significant(q.TotalMS), significant(q.PrefillMS), significant(q.DecodeMS),
+			strconv.Itoa(q.Tokens.Prompt), strconv.Itoa(q.Tokens.Reused), strconv.Itoa(q.Tokens.Generated),
+		}}, q.gold.cell(), q.uncached.cell(), cell{"", []string{flag(q.Same), flag(q.Wrong), flag(q.Recalled)}})...)
 	}
 	return t
 }
 
-func (s *Scores) cell() cell {
+func (s *scores) cell() cell {
 	if s == nil {
-		return absent(4)
+		return absent(5)
 	}
-	return cell{"", []string{fixed(s.RougeL, 4), fixed(s.BLEU, 4), fixed(s.Exact, 0), fixed(s.F1, 4)}}
+	return cell{"", []string{trimmed(s.rougeL, 4), trimmed(s.bleu, 4), trimmed(s.exact, 0), trimmed(s.contains, 0), trimmed(s.f1, 4)}}
 }
 
-func flag(b *bool) cell {
-	if b == nil {
-		return absent(1)
+// flag is 1, 0, or empty if it is unknown.
+func flag(b *bool) string {
+	switch {
+	case b == nil:
+		return ""
+	case *b:
+		return "1"
 	}
-	return textCell(strconv.FormatBool(*b))
-}
-
-func whole(x *float64) cell {
-	if x == nil {
-		return absent(1)
-	}
-	return scaled(*x, 1, 0)
+	return "0"
 }

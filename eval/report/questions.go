@@ -8,71 +8,46 @@ import (
 	"github.com/percached/percached/eval/systems"
 )
 
-// Question is one response of one system.
+// Question is one response of one system. Its reason says why it failed.
 type Question struct {
-	System string `json:"system"`
+	System string
 	QuestionRef
-	Place   int            `json:"place"` // among the user's questions, from 1
-	Outcome client.Outcome `json:"outcome,omitempty"`
-	Origin  string         `json:"origin,omitempty"`
-	Refused bool           `json:"refused,omitempty"`
-	FirstMS float64        `json:"first_ms"`
-	TotalMS float64        `json:"total_ms"`
-	Chunks  client.Reuse   `json:"chunks"`
-	Tokens  Tokens         `json:"tokens"`
-	FLOPs   *float64       `json:"flops,omitempty"`
+	Group   int // questions that the bootstrap draws together have the same group
+	Outcome client.Outcome
+	Origin  string
+	Refused bool
+	// Times in milliseconds.
+	FirstMS, TotalMS, PrefillMS, DecodeMS float64
+	Chunks                                client.Reuse
+	Tokens                                Tokens
+	FLOPs                                 *float64 // nil: the model's shape is unknown
 
-	Gold     *Scores `json:"gold,omitempty"`
-	Uncached *Scores `json:"uncached,omitempty"`
-	Same     *bool   `json:"same_text,omitempty"` // as the uncached answer
-	Wrong    *bool   `json:"wrong,omitempty"`     // for served answers
-	Recalled *bool   `json:"recalled,omitempty"`
-	// For tensor hits: the estimate with the paper's mechanism.
-	PaperMS    *float64 `json:"paper_ms,omitempty"`
-	PaperFLOPs *float64 `json:"paper_flops,omitempty"`
-	PaperBytes *int64   `json:"paper_bytes,omitempty"`
-	IdleTokens int      `json:"idle_tokens"` // after the question
+	gold, uncached *scores
+	Same           *bool // as the uncached answer
+	Wrong          *bool // for served answers
+	Recalled       *bool
 }
 
-// Scores are the scores of one answer.
-type Scores struct {
-	RougeL float64 `json:"rouge_l"`
-	BLEU   float64 `json:"bleu"`
-	Exact  float64 `json:"exact_match"`
-	F1     float64 `json:"f1"`
-}
-
-func (s *scores) shown() *Scores {
-	if s == nil {
-		return nil
-	}
-	return &Scores{s.rougeL, s.bleu, s.exact, s.f1}
-}
-
-// questions are all responses by system, repeat, user and place.
+// questions are all responses by system, repeat and user, in the order of asking.
 func (data *runData) questions() []Question {
 	shape, all := shapeOf(&data.run.Model), []Question{}
 	for i := range data.run.Systems {
-		name, place := data.run.Systems[i].Name, 0
+		name := data.run.Systems[i].Name
 		responses := data.responses[name]
 		for j := range responses {
-			a := &responses[j]
-			if place++; j == 0 || a.key.user != responses[j-1].key.user || a.repeat != responses[j-1].repeat {
-				place = 1
-			}
-			all = append(all, one(name, place, a, shape))
+			all = append(all, one(name, &responses[j], shape))
 		}
 	}
 	return all
 }
 
-func one(system string, place int, a *response, shape *shape) Question {
+func one(system string, a *response, shape *shape) Question {
 	r := a.answer
 	q := Question{
-		System: system, QuestionRef: a.named(r.Failure), Place: place, Outcome: r.Outcome, Origin: r.Origin, Refused: r.Refused,
-		FirstMS: r.FirstMS, TotalMS: r.TotalMS, Chunks: r.Reuse,
+		System: system, QuestionRef: a.named(r.Failure), Group: a.group, Outcome: r.Outcome, Origin: r.Origin, Refused: r.Refused,
+		FirstMS: r.FirstMS, TotalMS: r.TotalMS, PrefillMS: r.Stages["prefill_ms"], DecodeMS: r.Stages["decode_ms"], Chunks: r.Reuse,
 		Tokens: Tokens{r.Tokens.Prompt, r.Tokens.Reused, r.Tokens.Computed, r.Tokens.Generated},
-		Gold:   a.goldScores.shown(), Uncached: a.uncachedScores.shown(), Recalled: r.Recalled, IdleTokens: r.After.Computed + r.After.Generated,
+		gold:   a.goldScores, uncached: a.uncachedScores, Recalled: r.Recalled,
 	}
 	if shape != nil && !a.failed() {
 		q.FLOPs = new(shape.run(a).Total())
@@ -82,9 +57,6 @@ func one(system string, place int, a *response, shape *shape) Question {
 	}
 	if a.served() && a.uncachedScores != nil {
 		q.Wrong = new(a.wrong)
-	}
-	if p := a.paper; p != nil {
-		q.PaperMS, q.PaperFLOPs, q.PaperBytes = new(p.ms), new(p.paper), new(p.bytesQKV)
 	}
 	return q
 }

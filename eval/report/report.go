@@ -13,12 +13,12 @@ import (
 type Report struct {
 	Header    Header   `json:"header"`
 	Headline  Headline `json:"headline"`
-	Systems   []System `json:"systems"` // in the order of the run
-	Sweeps    []Sweep  `json:"sweeps"`
+	Systems   []System `json:"systems,omitempty"` // in the order of the run
+	Sweeps    []Sweep  `json:"sweeps,omitempty"`
 	Walk      *Walk    `json:"walk,omitempty"`
-	Figures   []Figure `json:"figures"`
-	NoFigures []string `json:"no_figures"` // figures that the run lacks the data for, and why
-	Notes     []string `json:"notes"`      // how to read the numbers
+	Figures   []Figure `json:"figures,omitempty"`
+	NoFigures []string `json:"no_figures,omitempty"` // figures that the run lacks the data for, and why
+	Notes     []string `json:"notes,omitempty"`      // how to read the numbers
 	// Files are the tables and figures beside report.json, with slashes.
 	Files     []string   `json:"files,omitempty"`
 	Questions []Question `json:"-"` // only in tables/questions.csv, because there are many
@@ -42,7 +42,7 @@ type PerUser struct {
 	Totals
 }
 
-// Figure names a figure. Its files are ID.svg, ID.png, ID.csv and ID.json.
+// Figure names a figure. Its files are ID.svg and ID-dark.svg.
 type Figure struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`

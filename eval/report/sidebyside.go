@@ -36,7 +36,9 @@ func SideBySide(dir string, runs []*eval.Results) error {
 	}
 	for i := range figures {
 		f := &figures[i]
-		fmt.Fprintf(&page, "\n![%s](%s/%s.svg)\n\n%s\n", safe(f.Title), figuresFolder, f.ID, safe(f.Note))
+		fmt.Fprintln(&page)
+		picture(&page, f.ID, f.Title)
+		fmt.Fprintf(&page, "\n%s\n", safe(f.Note))
 	}
 	return put(dir, append(figureFiles(figures),
 		file{"side-by-side.csv", t.toCSV},

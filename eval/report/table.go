@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 )
 
 // unknown is the text of a cell without a value.
@@ -62,7 +64,21 @@ func count(n int) cell { return textCell(strconv.Itoa(n)) }
 
 // decimal has three more digits in CSV than on the page.
 func decimal(x float64, digits int) cell {
-	return cell{fixed(x, digits), []string{fixed(x, digits+3)}}
+	return cell{fixed(x, digits), []string{trimmed(x, digits+3)}}
+}
+
+// trimmed has at most so many digits behind the point, and no zeros at the end.
+func trimmed(x float64, digits int) string {
+	s := fixed(x, digits)
+	if !strings.Contains(s, ".") {
+		return s
+	}
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// significant has five digits in all, or the digits before the point.
+func significant(x float64) string {
+	return trimmed(x, max(0, 4-int(math.Floor(math.Log10(max(math.Abs(x), 1e-9))))))
 }
 
 func fixed(x float64, digits int) string {
@@ -78,7 +94,7 @@ func scaled(x, unit float64, digits int) cell {
 	return cell{fixed(x/unit, digits), []string{fixed(x, 0)}}
 }
 
-func perCent(share float64) cell { return cell{fixed(100*share, 1), []string{fixed(share, 6)}} }
+func perCent(share float64) cell { return cell{fixed(100*share, 1), []string{trimmed(share, 6)}} }
 
 func maybe(x *float64, digits int) cell {
 	if x == nil {
@@ -95,7 +111,7 @@ func estimate(e *Estimate, digits int) cell {
 	}
 	return cell{
 		fmt.Sprintf("%s (%s to %s)", fixed(e.Mean, digits), fixed(e.Low, digits), fixed(e.High, digits)),
-		[]string{fixed(e.Mean, digits+3), fixed(e.Low, digits+3), fixed(e.High, digits+3)},
+		[]string{trimmed(e.Mean, digits+3), trimmed(e.Low, digits+3), trimmed(e.High, digits+3)},
 	}
 }
 
@@ -105,7 +121,7 @@ func rate(r *Rate) cell {
 	}
 	return cell{
 		fmt.Sprintf("%d of %d (%s to %s %%)", r.Count, r.Of, fixed(100*r.Low, 1), fixed(100*r.High, 1)),
-		[]string{strconv.Itoa(r.Count), strconv.Itoa(r.Of), fixed(r.Share, 6), fixed(r.Low, 6), fixed(r.High, 6)},
+		[]string{strconv.Itoa(r.Count), strconv.Itoa(r.Of), trimmed(r.Share, 6), trimmed(r.Low, 6), trimmed(r.High, 6)},
 	}
 }
 
@@ -130,20 +146,14 @@ func wrongCell(b *Bank) cell {
 	}
 }
 
-// byScope makes a row for each system and each of its users. The page has only the rows
-// for all users of systems that are not variants.
-func (t *table) byScope(r *Report, cells func(*Totals) []cell) {
-	t.columns = append([]column{plain("system", "system"), {"", []string{"user"}}}, t.columns...)
+// bySystem makes a row for each system. The page has only the rows of systems that are not
+// variants.
+func (t *table) bySystem(r *Report, cells func(*Totals) []cell) {
+	t.columns = append([]column{plain("system", "system")}, t.columns...)
 	for i := range r.Systems {
 		s := &r.Systems[i]
-		line := func(user string, totals *Totals) {
-			if own := cells(totals); own != nil {
-				t.add(user != "" || s.Of != "", append([]cell{textCell(s.Name), {"", []string{user}}}, own...)...)
-			}
-		}
-		line("", &s.All)
-		for j := range s.Users {
-			line(s.Users[j].User, &s.Users[j].Totals)
+		if own := cells(&s.All); own != nil {
+			t.add(s.Of != "", append([]cell{textCell(s.Name)}, own...)...)
 		}
 	}
 }

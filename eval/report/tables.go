@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 )
 
 const (
@@ -27,10 +28,13 @@ func (r *Report) tables() []*table {
 	return some
 }
 
-// mainTable is the first table.
+// mainTable is the first table, and the only one with a row for each user of a system: in
+// CSV, behind the row for all users.
 func (r *Report) mainTable() *table {
 	t := &table{
 		name: "systems", title: "By system", columns: []column{
+			plain("system", "system"),
+			{"", []string{"user"}},
 			estimated("mean latency, ms", "latency_ms"), estimated("mean first token, ms", "first_token_ms"),
 			plain("stored answers, %", "answer_hit_rate"), plain("verified, %", "verified_hit_rate"), plain("stored tensors, %", "tensor_hit_rate"), plain("misses, %", "miss_rate"),
 			{"tokens reused", []string{"tokens_reused", "tokens_prompt"}},
@@ -39,17 +43,23 @@ func (r *Report) mainTable() *table {
 		},
 		note: "Means with 95 % intervals, misses included. Idle tokens are per user.",
 	}
-	t.byScope(r, func(x *Totals) []cell {
+	line := func(s *System, user string, x *Totals) {
 		rouge := absent(3)
 		if x.Quality != nil {
 			rouge = estimate(&x.Quality.RougeL, 4)
 		}
-		return []cell{
+		t.add(user != "" || s.Of != "", textCell(s.Name), cell{"", []string{user}},
 			estimate(&x.Latency.Estimate, 2), estimate(&x.FirstToken.Estimate, 2), perCent(x.Outcomes.AnswerHitRate),
 			perCent(x.Outcomes.VerifiedHitRate), perCent(x.Outcomes.TensorHitRate), perCent(x.Outcomes.MissRate), part(x.Tokens.Reused, x.Tokens.Prompt), wrongCell(&x.Bank),
-			rouge, decimal(x.Idle.Tokens, 0), count(x.Failed),
+			rouge, decimal(x.Idle.Tokens, 0), count(x.Failed))
+	}
+	for i := range r.Systems {
+		s := &r.Systems[i]
+		line(s, "", &s.All)
+		for j := range s.Users {
+			line(s, s.Users[j].User, &s.Users[j].Totals)
 		}
-	})
+	}
 	return t
 }
 
@@ -62,7 +72,7 @@ func (r *Report) latencyTable() *table {
 		},
 		note: "Asked includes repeats; questions does not.",
 	}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		cells := []cell{count(x.Asked), count(x.Failed), count(x.Refused), count(x.Distinct)}
 		for _, times := range []*Times{&x.Latency, &x.FirstToken} {
 			if times.Of == 0 {
@@ -106,7 +116,7 @@ func (r *Report) outcomeTable() *table {
 		{"tokens reused", []string{"tokens_reused", "tokens_prompt"}},
 		plain("computed", "tokens_computed"), plain("generated", "tokens_generated"),
 	}, note: "Counts include repeats. Verified: a stored answer that the model confirmed, which is computed. Reuse counts prompts; a stored answer has no prompt."}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		return []cell{
 			count(x.Outcomes.AnswerHits), count(x.Outcomes.VerifiedHits), count(x.Outcomes.TensorHits), count(x.Outcomes.Misses), part(x.Chunks.Stored, x.Chunks.All),
 			part(x.Tokens.Reused, x.Tokens.Prompt), count(x.Tokens.Computed), count(x.Tokens.Generated),
@@ -123,7 +133,7 @@ func (r *Report) stageTable() *table {
 		order = append(order, name)
 		t.columns = append(t.columns, column{name, []string{name + "_ms", name + "_taken_ms", name + "_count"}})
 	}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		var cells []cell
 		for _, name := range order {
 			c := absent(3)
@@ -131,7 +141,7 @@ func (r *Report) stageTable() *table {
 				if s.Name != name {
 					continue
 				}
-				c = cell{fixed(s.Mean, 2), []string{fixed(s.Mean, 5), fixed(s.Took, 5), fmt.Sprint(s.Count)}}
+				c = cell{fixed(s.Mean, 2), []string{trimmed(s.Mean, 5), trimmed(s.Took, 5), fmt.Sprint(s.Count)}}
 				if s.Count > 0 {
 					c.text += " (" + fixed(s.Took, 2) + ")"
 				}
@@ -166,7 +176,7 @@ func (r *Report) computeTable() *table {
 		plain("feed-forward", "feed_forward_flops"), plain("head", "head_flops"), plain("all", "flops"),
 		plain("all, with idle work (estimate)", "estimated_flops_with_idle"),
 	}, note: "Computed from the model's shape; means over all answers, stored ones included. The last column spreads idle work over them."}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		c := x.Compute
 		if c == nil {
 			return nil
@@ -188,23 +198,32 @@ func (r *Report) idleTable() *table {
 		plain("s before", "before_seconds"), plain("tokens computed before", "before_computed"), plain("generated before", "before_generated"),
 		plain("s after", "after_seconds"), plain("tokens computed after", "after_computed"), plain("generated after", "after_generated"),
 		plain("all tokens", "tokens"), plain("GFLOP (estimate)", "estimated_flops"), plain("MiB written", "bytes_written"),
-		plain("failed attempts", "failed"), plain("J", "joules"),
+		plain("failed attempts", "failed"),
 	}, note: "Before and after the questions. For each kind of job: the number done, and in brackets their tokens."}
+	energy := slices.ContainsFunc(r.Systems, func(s System) bool { return s.All.Idle.Joules != nil })
+	if energy {
+		t.columns = append(t.columns, plain("J", "joules"))
+		t.note += " Joules are those of the whole machine."
+	}
 	kinds := r.kinds()
 	for _, kind := range kinds {
 		t.columns = append(t.columns, column{kind, []string{kind + "_jobs", kind + "_tokens"}})
 	}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		w := &x.Idle
 		flops := absent(1)
 		if w.FLOPs != nil {
 			flops = scaled(*w.FLOPs, giga, 2)
 		}
-		return append([]cell{
+		cells := []cell{
 			decimal(w.Before.Seconds, 2), decimal(w.Before.Computed, 0), decimal(w.Before.Generated, 0),
 			decimal(w.After.Seconds, 2), decimal(w.After.Computed, 0), decimal(w.After.Generated, 0), decimal(w.Tokens, 0), flops,
-			scaled(w.Before.BytesWritten+w.After.BytesWritten, mebi, 2), decimal(w.Before.Failed+w.After.Failed, 1), maybe(w.Joules, 1),
-		}, w.kindCells(kinds)...)
+			scaled(w.Before.BytesWritten+w.After.BytesWritten, mebi, 2), decimal(w.Before.Failed+w.After.Failed, 1),
+		}
+		if energy {
+			cells = append(cells, maybe(w.Joules, 1))
+		}
+		return append(cells, w.kindCells(kinds)...)
 	})
 	return t
 }
@@ -222,10 +241,10 @@ func (r *Report) kinds() []string {
 
 func (w *IdleWork) kindCells(kinds []string) (cells []cell) {
 	for _, kind := range kinds {
-		c := cell{unknown, []string{fixed(0, 4), fixed(0, 3)}}
+		c := cell{unknown, []string{"0", "0"}}
 		for _, k := range w.Kinds {
 			if k.Kind == kind {
-				c = cell{fixed(k.Done, 1) + " (" + fixed(k.Tokens, 0) + ")", []string{fixed(k.Done, 4), fixed(k.Tokens, 3)}}
+				c = cell{fixed(k.Done, 1) + " (" + fixed(k.Tokens, 0) + ")", []string{trimmed(k.Done, 4), trimmed(k.Tokens, 3)}}
 			}
 		}
 		cells = append(cells, c)
@@ -238,7 +257,7 @@ func (r *Report) storageTable() *table {
 		plain("MiB of tensors", "tensor_bytes"), plain("maximum", "most_tensor_bytes"), plain("slices", "slices"), plain("entries", "entries"),
 		plain("evicted", "evicted"), plain("MiB written by questions", "written_bytes"),
 	}, note: "At the end; the maximum is over all times and users."}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		s := &x.Storage
 		return []cell{
 			scaled(s.TensorBytes, mebi, 2), scaled(float64(s.Most), mebi, 2), decimal(s.Slices, 1), decimal(s.Entries, 1),
@@ -251,14 +270,14 @@ func (r *Report) storageTable() *table {
 func (r *Report) qualityTables() []*table {
 	columns := func() []column {
 		return []column{
-			plain("questions", "questions"), estimated("ROUGE-L", "rouge_l"), estimated("BLEU", "bleu"), estimated("exact match", "exact_match"), estimated("F1", "f1"),
+			plain("questions", "questions"), estimated("ROUGE-L", "rouge_l"), estimated("BLEU", "bleu"), estimated("exact match", "exact_match"), estimated("containment", "containment"), estimated("F1", "f1"),
 		}
 	}
 	cells := func(q *Quality) []cell {
-		return []cell{count(q.RougeL.Of), estimate(&q.RougeL, 4), estimate(&q.BLEU, 4), estimate(&q.Exact, 4), estimate(&q.F1, 4)}
+		return []cell{count(q.RougeL.Of), estimate(&q.RougeL, 4), estimate(&q.BLEU, 4), estimate(&q.Exact, 4), estimate(&q.Contains, 4), estimate(&q.F1, 4)}
 	}
-	gold := &table{name: "quality", title: "Quality against right answers", columns: append(columns(), rated("right document found", "retrieval_recall"))}
-	gold.byScope(r, func(x *Totals) []cell {
+	gold := &table{name: "quality", title: "Quality against right answers", note: "Containment: the share of answers that contain a right answer.", columns: append(columns(), rated("right document found", "retrieval_recall"))}
+	gold.bySystem(r, func(x *Totals) []cell {
 		if x.Quality == nil {
 			return nil
 		}
@@ -268,7 +287,7 @@ func (r *Report) qualityTables() []*table {
 		name: "uncached", title: "Quality against the uncached answer", columns: columns(),
 		note: "Compared with the answer of the system's reference to the same question.",
 	}
-	same.byScope(r, func(x *Totals) []cell {
+	same.bySystem(r, func(x *Totals) []cell {
 		if x.Uncached == nil {
 			return nil
 		}
@@ -282,7 +301,7 @@ func (r *Report) bankTable() *table {
 		plain("servings", "servings"), plain("questions", "served"), plain("checked", "checked"), rated("wrong", "wrong"),
 		rated("other text", "other_text"), plain("same words", "same_words"), plain("other words", "other_words"), plain("refusals", "refused"),
 	}, note: "A question counts as wrong if any repeat got a wrong answer. Other text: any repeat got an answer that is not exactly the uncached one; this is an upper bound. Same words: the stored question has the same words (similarity 1). Other words: it has others, in any repeat. Refusals: answers that the documents do not say."}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		if x.Bank.Served == 0 {
 			return nil
 		}
@@ -331,7 +350,7 @@ func (r *Report) paperTable() *table {
 		plain("mean of all questions with the paper's, ms", "all_paper_ms"), plain("ours, GFLOP", "ours_flops"), plain("paper's", "paper_flops"),
 		plain("no cache", "cold_flops"), plain("ours, MiB", "ours_bytes"), plain("paper's", "paper_bytes"),
 	}, note: "Means over tensor hits. The paper's mechanism skips only the projections to Q, K and V of reused tokens, and stores all three."}
-	t.byScope(r, func(x *Totals) []cell {
+	t.bySystem(r, func(x *Totals) []cell {
 		p := x.Paper
 		if p == nil {
 			return nil

@@ -178,7 +178,7 @@ func (t *Totals) stage(name string) float64 {
 
 // scores compare an answer with right ones, each from 0 to 1. A failed question has 0 in
 // all.
-type scores struct{ rougeL, bleu, exact, f1 float64 }
+type scores struct{ rougeL, bleu, exact, contains, f1 float64 }
 
 // score is nil if there is no answer to compare with.
 func score(a *eval.Answer, against []string) *scores {
@@ -192,6 +192,9 @@ func score(a *eval.Answer, against []string) *scores {
 	if measure.Exact(a.Text, against) {
 		s.exact = 1
 	}
+	if measure.Contains(a.Text, against) {
+		s.contains = 1
+	}
 	return s
 }
 
@@ -200,7 +203,9 @@ type Quality struct {
 	RougeL Estimate `json:"rouge_l"`
 	BLEU   Estimate `json:"bleu"`
 	Exact  Estimate `json:"exact_match"`
-	F1     Estimate `json:"f1"`
+	// Contains is the share of answers that contain a right answer.
+	Contains Estimate `json:"containment"`
+	F1       Estimate `json:"f1"`
 }
 
 // quality is nil if no answer could be compared.
@@ -219,10 +224,11 @@ func quality(seed uint64, responses []response, of func(*response) *scores) *Qua
 		return nil
 	}
 	return &Quality{
-		RougeL: rouge.estimate(seed),
-		BLEU:   one(func(s *scores) float64 { return s.bleu }).estimate(seed),
-		Exact:  one(func(s *scores) float64 { return s.exact }).estimate(seed),
-		F1:     one(func(s *scores) float64 { return s.f1 }).estimate(seed),
+		RougeL:   rouge.estimate(seed),
+		BLEU:     one(func(s *scores) float64 { return s.bleu }).estimate(seed),
+		Exact:    one(func(s *scores) float64 { return s.exact }).estimate(seed),
+		Contains: one(func(s *scores) float64 { return s.contains }).estimate(seed),
+		F1:       one(func(s *scores) float64 { return s.f1 }).estimate(seed),
 	}
 }
 

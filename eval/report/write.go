@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -32,7 +34,10 @@ func (r *Report) WriteAll(dir string) error {
 		files = append(files, file{filepath.Join(tablesFolder, t.name+".csv"), t.toCSV})
 	}
 	files = append(files, figureFiles(r.figures)...)
+	// The tables have every number of systems, and the page has the texts about figures.
 	listed := *r
+	listed.Systems, listed.Sweeps, listed.Walk = nil, nil, nil
+	listed.Figures, listed.NoFigures, listed.Notes = nil, nil, nil
 	for _, f := range files {
 		listed.Files = append(listed.Files, filepath.ToSlash(f.path))
 	}
@@ -54,23 +59,22 @@ type file struct {
 	write func(io.Writer) error
 }
 
-// figureFiles are the files of figures: their values as CSV and JSON, and the drawings.
+// figureFiles are the drawings of figures, each for a light and for a dark page.
 func figureFiles(figures []eval.Figure) (files []file) {
 	for i := range figures {
 		f := &figures[i]
-		for _, one := range []struct {
-			kind  string
-			write func(io.Writer) error
-		}{
-			{"csv", func(w io.Writer) error { return figureCSV(w, f) }},
-			{"json", func(w io.Writer) error { return figureJSON(w, f) }},
-			{"svg", func(w io.Writer) error { return figure.Draw(w, f, "svg", figure.Light()) }},
-			{"png", func(w io.Writer) error { return figure.Draw(w, f, "png", figure.Light()) }},
-		} {
-			files = append(files, file{filepath.Join(figuresFolder, f.ID+"."+one.kind), one.write})
+		for end, colours := range map[string]figure.Palette{".svg": figure.Light(), "-dark.svg": figure.Dark()} {
+			files = append(files, file{filepath.Join(figuresFolder, f.ID+end), func(w io.Writer) error { return figure.Draw(w, f, "svg", colours) }})
 		}
 	}
+	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	return files
+}
+
+// picture shows both drawings of a figure: the reader's page chooses.
+func picture(b *bytes.Buffer, id, title string) {
+	at := figuresFolder + "/" + id
+	fmt.Fprintf(b, "<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"%s-dark.svg\"><img alt=\"%s\" src=\"%s.svg\"></picture>\n", at, html.EscapeString(title), at)
 }
 
 // put writes files; each is rendered in memory first.
@@ -210,7 +214,8 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	fmt.Fprint(&b, "\n## Figures\n")
 	for _, f := range r.Figures {
-		fmt.Fprintf(&b, "\n### %s\n\n![%s](%s/%s.svg)\n", safe(f.Title), safe(f.Title), figuresFolder, f.ID)
+		fmt.Fprintf(&b, "\n### %s\n\n", safe(f.Title))
+		picture(&b, f.ID, f.Title)
 		var caption []string
 		if f.Paper != "" {
 			caption = append(caption, "Follows "+f.Paper+" of the paper.")

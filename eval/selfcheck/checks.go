@@ -82,6 +82,11 @@ func right(text, gold string) bool {
 	return strings.EqualFold(strings.TrimSuffix(text, "."), gold)
 }
 
+// holds says whether a text contains the right answer.
+func holds(text, gold string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(gold))
+}
+
 // quality: the uncached answers determine how many answers are right, and which served
 // answer is wrong. The file with the answer is always the best match.
 func (c *checker) quality(w want, s *system) {
@@ -100,13 +105,18 @@ func (c *checker) quality(w want, s *system) {
 	if w.from == "" {
 		return
 	}
-	exact, cold := 0, c.systems[s.Reference]
+	exact, contained, cold := 0, 0, c.systems[s.Reference]
 	for i, q := range questions() {
-		if right(cold.Answers[w.from[i]-'1'].Text, q.gold) {
+		text := cold.Answers[w.from[i]-'1'].Text
+		if right(text, q.gold) {
 			exact++
+		}
+		if holds(text, q.gold) {
+			contained++
 		}
 	}
 	c.equal(s.Name+": exact match", share(exact, n), fmt.Sprintf("%.4f", s.report.All.Quality.Exact.Mean))
+	c.equal(s.Name+": containment", share(contained, n), fmt.Sprintf("%.4f", s.report.All.Quality.Contains.Mean))
 	c.equal(s.Name+": retrieval recall", share(n, n), fmt.Sprintf("%.4f", s.report.All.Recall.Share))
 }
 
@@ -126,10 +136,11 @@ func (c *checker) control() {
 	for _, m := range []struct {
 		what string
 		got  float64
-	}{{"exact match", q.Exact.Mean}, {"token F1", q.F1.Mean}} {
+	}{{"exact match", q.Exact.Mean}, {"containment", q.Contains.Mean}, {"token F1", q.F1.Mean}} {
 		c.find("naive: most answers are right by "+m.what, "at least "+share(easy, len(questions())), fmt.Sprintf("%.4f", m.got), m.got >= least)
 	}
-	c.equal("poisoned: exact match, token F1, ROUGE-L", "0.0000 0.0000 0.0000", fmt.Sprintf("%.4f %.4f %.4f", p.Exact.Mean, p.F1.Mean, p.RougeL.Mean))
+	c.equal("poisoned: exact match, containment, token F1, ROUGE-L", "0.0000 0.0000 0.0000 0.0000",
+		fmt.Sprintf("%.4f %.4f %.4f %.4f", p.Exact.Mean, p.Contains.Mean, p.F1.Mean, p.RougeL.Mean))
 	c.equal("poisoned: retrieval recall", share(0, len(questions())), fmt.Sprintf("%.4f", poisoned.report.All.Recall.Share))
 }
 

@@ -106,6 +106,10 @@ func known() []eval.System {
 			Settings: with(own, tensors(no)), Idle: eval.IdleAll, Reference: NaiveParallel,
 		},
 		{
+			Name: "percached-no-drafts", About: "percached without drafts: the model writes each token of an answer by itself",
+			Settings: with(own, drafts(no)), Idle: eval.IdleAll, Reference: NaiveParallel,
+		},
+		{
 			Name: "percached-no-prediction", About: "percached without predicted questions; it still prefills chunks",
 			Settings: with(own, predict(off)), Idle: eval.IdleAll, Reference: NaiveParallel,
 		},

@@ -71,6 +71,7 @@ func TestSettings(t *testing.T) {
 		"percached-sequential":    {Placement: sequential, Bank: true, Gate: true, Tensor: true, Prediction: both, Changes: true, Idle: eval.IdleAll, Reference: "naive"},
 		"percached-no-bank":       {Placement: parallel, Gate: true, Tensor: true, Prediction: both, Changes: true, Idle: eval.IdleAll, Reference: "naive-parallel"},
 		"percached-no-tensors":    {Placement: parallel, Bank: true, Gate: true, Prediction: both, Changes: true, Idle: eval.IdleAll, Reference: "naive-parallel"},
+		"percached-no-drafts":     {Placement: parallel, Bank: true, Gate: true, Tensor: true, Prediction: both, Changes: true, Idle: eval.IdleAll, Reference: "naive-parallel"},
 		"percached-no-prediction": {Placement: parallel, Bank: true, Gate: true, Tensor: true, Prediction: off, Changes: true, Idle: eval.IdleAll, Reference: "naive-parallel"},
 		"percached-no-idle":       {Placement: parallel, Bank: true, Gate: true, Tensor: true, Prediction: off, Changes: true, Idle: eval.IdleNone, Reference: "naive-parallel"},
 		"ragcache-parallel":       {Placement: parallel, Tensor: true, Prediction: off, Idle: eval.IdleNone, Reference: "naive-parallel"},
@@ -94,7 +95,7 @@ func TestSettings(t *testing.T) {
 		if s.Idle != eval.IdleNone && (set.Adaptive == nil || set.Conversion == nil || *set.Adaptive != *set.Conversion) {
 			t.Errorf("%s leaves open whether it changes", s.Name)
 		}
-		if own := strings.HasPrefix(s.Name, "percached"); *set.Drafts != own {
+		if drafts := strings.HasPrefix(s.Name, "percached") && s.Name != "percached-no-drafts"; *set.Drafts != drafts {
 			t.Errorf("%s: drafts are %v", s.Name, *set.Drafts)
 		}
 		if set.MaxWrong != nil || set.Threshold != nil || set.K != nil || set.Stride != nil || set.TensorLimit != nil {
