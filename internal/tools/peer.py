@@ -5,7 +5,8 @@ python3 internal/tools/peer.py bin/percached LLAMA-SERVER LOCOMO.json [--gptcach
 LOCOMO.json contains conversations with questions; the script uses one. All systems answer with
 the same model from the chunks that percached retrieves, in at most 32 tokens, at temperature 0:
 
-1. llama-server with one slot and its default prompt cache: the slot's last prompt, and earlier ones in memory.
+1. llama-server with one slot and its default prompt cache: the slot's last prompt, and earlier ones
+   in memory.
 2. llama-server with four slots. Each has as much context as the one slot of row 1.
 3. Ollama's way of reuse: its runner keeps the longest common prefix with the last prompt of the
    slot, and no earlier prompts. Ollama itself is in no package registry, so this is llama-server
@@ -17,8 +18,8 @@ the same model from the chunks that percached retrieves, in at most 32 tokens, a
 7. percached with its defaults after the same idle work.
 
 Every llama-server has --swa-full. Without it, it can reuse next to nothing of an earlier prompt of
-models with sliding-window attention, such as Gemma. Others ignore it. Each row that is not GPTCache's
-or row 7's computes every answer. The times of percached include retrieval. Those of rows 1 to 4 do not: they get the chunks.
+models with sliding-window attention, such as Gemma; others ignore it. The times of percached include
+retrieval. Those of rows 1 to 4 do not: they get the chunks.
 
 First come the questions, then, shuffled, each again in other words and as many that are similar but
 different: the same question about the other speaker, or the conversation's nearest question with
@@ -66,8 +67,8 @@ def other_words(question, n, speakers):
     q = question.strip()
     if m := re.fullmatch(r"What (is|are|was|were) (\w+'s [^?]+)\?", q):
         return f"Tell me what {m[2]} {m[1]}."
-    lower = q if q.split()[0].rstrip("'s") in speakers else q[0].lower() + q[1:]
-    if m := re.fullmatch(r"(.+) ((?:in|on|during|after|before|since) (?:\d|the |early |late |[A-Z])[^?]*)\?", lower):
+    lower = q if re.match(r"\w*", q)[0] in speakers else q[0].lower() + q[1:]
+    if m := re.fullmatch(r"((?:what|when|where|who|which|how) .+) ((?:in|on|during|after|before|since) (?:\d|early |late |[A-Z])[^?]*)\?", lower):
         return f"{m[2][0].upper()}{m[2][1:]}, {m[1]}?"
     return ("Could you tell me: {}", "I would like to know: {}", "Do you remember: {}", "Here is my question: {}")[n % 4].format(lower)
 
@@ -92,6 +93,15 @@ def similar(asked, others, speakers, embed):
     return found
 
 
+def cpu():
+    """Returns the name of the processor, or the machine's architecture."""
+    with contextlib.suppress(OSError):
+        with open("/proc/cpuinfo", encoding="utf-8") as f:
+            if m := re.search(r"^model name\s*: (.+)$", f.read(), re.M):
+                return m[1]
+    return os.uname().machine
+
+
 def disk(folder):
     return sum(os.lstat(os.path.join(at, name)).st_blocks * 512 for at, _, names in os.walk(folder) for name in names)
 
@@ -113,6 +123,16 @@ def interval(values):
     r = random.Random(1)
     means = sorted(statistics.fmean(r.choices(values, k=len(values))) for _ in range(2000))
     return dict(mean=statistics.fmean(values), low=means[50], high=means[1949], n=len(values))
+
+
+def times_sooner(key, slow, fast):
+    """Returns how many times sooner fast's replies come than slow's, with the 95 % bootstrap interval."""
+    pairs = [(slow[q][key], fast[q][key]) for q in fast]
+    r = random.Random(1)
+    samples = [pairs] + [r.choices(pairs, k=len(pairs)) for _ in range(2000)]
+    mean, *ratios = (sum(a for a, _ in s) / sum(b for _, b in s) for s in samples)
+    ratios.sort()
+    return dict(mean=mean, low=ratios[50], high=ratios[1949])
 
 
 def summary(replies):
@@ -188,8 +208,12 @@ def main():
         result = measure(a, args, work, running)
     result["seconds"] = time.monotonic() - started
     rows = result["rows"]
-    print(f"{result['model']}, {result['processors']} processors, {result['idle_s']:.0f} s of idle work, {result['seconds']:.0f} s in all")
+    print(f"{result['model']}, {result['processors']} processors ({result['cpu']}), {result['idle_s']:.0f} s of idle work, {result['seconds']:.0f} s in all")
     show(rows, (result["questions"], len(result["asked"]) - result["questions"]))
+    print("Models are mapped files; processes on one machine share them. GPTCache's embedding model is in percached's process.")
+    print("\npercached after idle work, first questions, beside llama-server with one slot:")
+    for what, r in result["sooner"].items():
+        print(f"- {what} {r['mean']:.1f} ({r['low']:.1f} to {r['high']:.1f}) times sooner")
     if a.json:
         with open(a.json, "w", encoding="utf-8") as f:
             json.dump(result, f, indent=1)
@@ -267,10 +291,12 @@ def measure(a, args, work, running):
         times = " ".join(f"{r['replies'][question]['first']:.2f}{'*' if r['replies'][question]['stored'] else ''}" for r in rows)
         print(f"{n + 1} of {len(asked)}, {kind}: {times} s", file=sys.stderr)
 
-    by_name = {r["server"]: r for r in rows}
+    by_server = {r["server"]: r for r in rows}
     if a.gptcache:
-        by_name[gptcache]["judged"] = judge(asked, by_name[gptcache], by_name[one])
-    by_name[bank]["judged"] = judge(asked, by_name[bank], by_name[warm])
+        by_server[gptcache]["judged"] = judge(asked, by_server[gptcache], by_server[one])
+    by_server[bank]["judged"] = judge(asked, by_server[bank], by_server[warm])
+    slow, fast = ({q: by_server[s]["replies"][q] for kind, q, _ in asked if kind == FIRST} for s in (one, warm))
+    sooner = {"first token": times_sooner("first", slow, fast), "whole answer": times_sooner("whole", slow, fast)}
     for r in rows:
         servers = (r.pop("server"), *r.pop("also"))
         r["resident_bytes"], r["mapped_bytes"] = (sum(n) for n in zip(*(s.memory() for s in servers)))
@@ -283,6 +309,7 @@ def measure(a, args, work, running):
             r[kind] = summary([r["replies"][q] for k, q, _ in asked if k == kind])
     return dict(
         model=os.path.basename(a.model), processors=os.cpu_count(), idle_s=worked, questions=len(chosen),
+        cpu=cpu(), sooner=sooner,
         asked=[dict(kind=kind, question=q, rephrases=same if same != q else None) for kind, q, same in asked], rows=rows,
     )
 
