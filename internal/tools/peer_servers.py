@@ -121,6 +121,7 @@ class LlamaServer(Server):
             props = json.load(r)
         has = props["total_slots"], props["default_generation_settings"]["n_ctx"]
         if has != (slots, CONTEXT):
+            self.end()
             raise RuntimeError(f"llama-server has {has[0]} slots with a context of {has[1]} each instead of {slots} with {CONTEXT}")
 
     def ask(self, question, chunks):
@@ -150,8 +151,9 @@ class GPTCache(Server):
     def line(self):
         line = self.process.stdout.readline()
         if not line:
-            self.log.flush()
-            raise RuntimeError(f"GPTCache ended; its log is {self.log.name}")
+            with open(self.log.name, encoding="utf-8") as f:
+                last = f.read().strip().rpartition("\n")[2]
+            raise RuntimeError(f"GPTCache ended: {last}; run: sh internal/tools/gptcache.sh, and pass the Python that it prints with where")
         return json.loads(line)
 
     def ask(self, question, chunks):
