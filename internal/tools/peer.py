@@ -315,4 +315,9 @@ def measure(a, args, work, running):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (RuntimeError, OSError) as e:
+        sys.exit(f"make peer: {e}")
+    except KeyboardInterrupt:
+        sys.exit(130)
