@@ -137,9 +137,11 @@ eval: build-eval models ## measure percached beside other systems over EVAL_DATA
 sweep: need ## damage every file of a data folder in turn, 600 trials, and print what percached did; takes minutes
 	@TEST_FULL_SWEEP=1 $(GO) test -count=1 -timeout 60m -run 'TestSweep$$' -v ./cmd/percached
 
-peer: build models ## ask percached and a current llama-server the same questions over a conversation of EVAL_DATA/locomo_5.json (MODEL=FILE: another model)
+peer: build models ## ask percached, a current llama-server and GPTCache the same questions over a conversation of EVAL_DATA/locomo_5.json (MODEL=FILE: another model; JSON=FILE: write all numbers there)
 	@sh internal/tools/llama.sh
-	@python3 internal/tools/peer.py bin/percached "$$(sh internal/tools/llama.sh where)/bin/llama-server" "$(EVAL_DATA)/locomo_5.json" $(if $(MODEL),--model "$(MODEL)")
+	@sh internal/tools/gptcache.sh
+	@python3 internal/tools/peer.py bin/percached "$$(sh internal/tools/llama.sh where)/bin/llama-server" "$(EVAL_DATA)/locomo_5.json" \
+		--gptcache "$$(sh internal/tools/gptcache.sh where)" $(if $(MODEL),--model "$(MODEL)") $(if $(JSON),--json "$(JSON)")
 
 # The llama.cpp that tests link.
 TEST_LLAMA = PKG_CONFIG_PATH="$$(sh internal/tools/llama.sh where)/lib/pkgconfig"
