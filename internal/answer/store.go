@@ -157,10 +157,11 @@ func (a *Asker) storeSlices(made madeSlices) (kept keptSlices, err error) {
 }
 
 // storeEntry puts a computed answer into the bank. It returns no ID if the bank is not to
-// have it: if the model failed or made something up, or a client's own bound cut it.
+// have it: if the model failed or made something up, or a client's own bound cut it. A space
+// without a guard stores what the model makes up, too.
 func (a *Asker) storeEntry(ctx context.Context, r request, d draft) (qabank.ID, error) {
 	cut := d.Finish == percached.FinishLength
-	if !r.banked || d.Finish.Failed() || !d.Grounded || cut && r.maxTokens < r.settings.MaxTokens {
+	if !r.banked || d.Finish.Failed() || r.settings.Guard && !d.Grounded || cut && r.maxTokens < r.settings.MaxTokens {
 		return qabank.ID{}, nil
 	}
 	if d.found.vector() == nil {
