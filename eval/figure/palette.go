@@ -3,6 +3,8 @@ package figure
 import (
 	"image/color"
 	"strings"
+
+	"github.com/percached/percached/eval"
 )
 
 // Palette has the colours of everything that is not data.
@@ -43,4 +45,12 @@ func colour(name string, i int) color.Color {
 		return rgb(hex)
 	}
 	return rgb(others[i%len(others)])
+}
+
+// seriesColour is the colour of the series at a place of a panel.
+func seriesColour(s *eval.Series, place int) color.Color {
+	if s.Colour > 0 {
+		place = s.Colour - 1
+	}
+	return colour(s.Name, place)
 }
