@@ -26,6 +26,7 @@ type scaling struct {
 	points  []int // empty: the usual ones of each curve
 	out     string
 	runs    int
+	mails   int // in the space of the curves that do not vary them
 	seconds float64
 	asJSON  bool
 }
@@ -33,7 +34,7 @@ type scaling struct {
 const scaleMost = 390_625 // there are as many names of four syllables
 
 func scaleCommand() *cobra.Command {
-	o := scaling{of: scaleNames()}
+	o := scaling{of: scaleNames(), mails: 1000}
 	cmd := &cobra.Command{
 		Use:   "scale",
 		Short: "Measure how time, memory and disk grow with chunks, stored answers, spaces, clients and questions",

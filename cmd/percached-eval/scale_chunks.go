@@ -75,7 +75,7 @@ func (r *scaleRun) chunksPoint(ctx context.Context, d *scaleDaemon, v scaleValue
 		outside = append(outside, a.outside)
 	}
 	v.latency("search", took)
-	v["outside_median_ms"] = ms(median(outside))
+	v.latency("outside", outside)
 	if err := d.startTimed(ctx, v, hitsSpace, r.stderr); err != nil {
 		return err
 	}

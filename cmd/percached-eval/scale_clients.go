@@ -11,7 +11,6 @@ import (
 
 // scaleClients puts one daemon under the load of ever more clients.
 func scaleClients(ctx context.Context, r *scaleRun, points []int) (err error) {
-	const questions = 100
 	d, err := newScaleDaemon(r.dir)
 	if err != nil {
 		return err
@@ -21,7 +20,7 @@ func scaleClients(ctx context.Context, r *scaleRun, points []int) (err error) {
 		return err
 	}
 	r.part(0, points[0])
-	o := loading{documents: scaleMails, questions: questions, seconds: r.seconds}
+	o := loading{documents: r.mails, questions: min(r.mails, max(1, r.runs/2)), seconds: r.seconds}
 	if err := o.fill(ctx, d.ClientWithResponses, r.stderr); err != nil {
 		return err
 	}

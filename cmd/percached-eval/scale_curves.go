@@ -24,16 +24,16 @@ type scaleColumn struct {
 
 const (
 	scaleBatch   = 1000 // mails of an upload
-	scaleMails   = 1000 // in the space of the curves that do not vary them
 	scaleCold    = 10   // questions that are computed
 	scaleSpaces  = 16   // spaces that a daemon keeps open
 	scaleWorkers = 4    // that create spaces at a time
 	scaleNew     = 20   // of so many questions, one is new
+	scaleLatest  = 100  // questions that a point of the questions measures
 )
 
 // scaleCurves are all curves. Their estimated times are those of two quiet cores.
 func scaleCurves() []*scaleCurve {
-	start := []scaleColumn{{"ready_ms", "ready ms", "start: ready"}, {"first_search_ms", "searched ms", "start: first search"}, {"disk_bytes", "disk MiB", "disk"}}
+	start := []scaleColumn{{"ready_ms", "ready ms", "start: ready"}, {"first_search_ms", "searched ms", "start: first search"}, {"disk_bytes", "disk MiB", "disk without tensors"}, {"tensors_bytes", "tensors MiB", "tensors on disk"}}
 	usage := []scaleColumn{{"memory_bytes", "anonymous MiB", "anonymous memory"}, {"resident_bytes", "resident MiB", ""}}
 	columns := func(own []scaleColumn, more ...[]scaleColumn) []scaleColumn {
 		return slices.Concat(append([][]scaleColumn{own}, more...)...)

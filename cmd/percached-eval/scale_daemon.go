@@ -93,11 +93,16 @@ func (d *scaleDaemon) startTimed(ctx context.Context, v scaleValues, space strin
 	if err := d.stop(); err != nil {
 		return err
 	}
-	disk, err := diskBytes(d.data()) // a daemon reserves files in advance, and gives them back when it stops
+	// A daemon reserves files in advance, and gives them back when it stops.
+	all, err := diskBytes(d.data())
 	if err != nil {
 		return err
 	}
-	v["disk_bytes"] = float64(disk)
+	tensors, err := diskBytes(filepath.Join(d.data(), "tensors"))
+	if err != nil {
+		return err
+	}
+	v["disk_bytes"], v["tensors_bytes"] = float64(all-tensors), float64(tensors)
 	began := time.Now()
 	if err := d.start(ctx, 1, stderr); err != nil {
 		return err

@@ -59,7 +59,7 @@ func (r *scaleRun) fillEntries(ctx context.Context, d *scaleDaemon, done, n int)
 		if err := s.Knowledge.CreateSpace(percached.Space{Name: hitsSpace, Kind: "emails"}); err != nil {
 			return err
 		}
-		if _, err := s.Library.Add(ctx, hitsSpace, (&hits{documents: scaleMails}).mails, nil); err != nil {
+		if _, err := s.Library.Add(ctx, hitsSpace, (&hits{documents: r.mails}).mails, nil); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,8 @@ func (r *scaleRun) entriesPoint(ctx context.Context, d *scaleDaemon, v scaleValu
 		}
 	}
 	for i := range min(scaleCold, r.runs) {
-		a, err := d.ask(ctx, hitsSpace, fmt.Sprintf("Who painted the door of %s?", hitName(i)), false)
+		// At each point others, because their answers are stored.
+		a, err := d.ask(ctx, hitsSpace, fmt.Sprintf("Who painted the door of %s?", hitName(n*scaleCold+i)), false)
 		if err != nil {
 			return err
 		}
@@ -108,6 +109,6 @@ func (r *scaleRun) entriesPoint(ctx context.Context, d *scaleDaemon, v scaleValu
 	v.latency("same", same)
 	v.latency("other", other)
 	v["same_served_share"], v["other_served_share"] = float64(len(same))/float64(asked), float64(len(other))/float64(asked)
-	v["outside_median_ms"] = ms(median(outside))
+	v.latency("outside", outside)
 	return nil
 }

@@ -19,7 +19,7 @@ func scaleQuestions(ctx context.Context, r *scaleRun, points []int) (err error) 
 	if err := d.start(ctx, 1, r.stderr); err != nil {
 		return err
 	}
-	mails, err := mailsToUpload(ctx, scaleMails)
+	mails, err := mailsToUpload(ctx, r.mails)
 	if err != nil {
 		return err
 	}
@@ -27,25 +27,25 @@ func scaleQuestions(ctx context.Context, r *scaleRun, points []int) (err error) 
 		return err
 	}
 	rng := rand.New(rand.NewPCG(4, 4))
+	var latest []askedQuestion
 	done := 0
 	for _, n := range points {
 		r.part(done, n)
-		var latest []scaleAnswer
 		for i := done; i < n; i++ {
-			text := hitQuestion(i / scaleNew)
-			switch kind := i % scaleNew; {
-			case kind == 0: // a new one
-			case kind%2 == 0:
-				text = otherWords(rng.IntN(i/scaleNew + 1))
-			default:
-				text = hitQuestion(rng.IntN(i/scaleNew + 1))
+			known := i/scaleNew + 1
+			text, other := hitQuestion(rng.IntN(known)), i%2 == 0
+			if other {
+				text = otherWords(rng.IntN(known))
+			}
+			if i%scaleNew == 0 {
+				text, other = hitQuestion(known-1), false // a new one
 			}
 			a, err := d.ask(ctx, hitsSpace, text, false)
 			if err != nil {
 				return err
 			}
-			if i >= n-100 {
-				latest = append(latest, a)
+			if latest = append(latest, askedQuestion{a, other}); len(latest) > scaleLatest {
+				latest = latest[1:]
 			}
 			r.progress.at(0.95 * float64(i-done) / float64(n-done))
 		}
@@ -61,17 +61,27 @@ func scaleQuestions(ctx context.Context, r *scaleRun, points []int) (err error) 
 	return nil
 }
 
-// latest records answers from the bank and computed ones.
-func (v scaleValues) latest(all []scaleAnswer) {
-	var stored, outside []time.Duration
+// askedQuestion is a question that was asked.
+type askedQuestion struct {
+	scaleAnswer
+	other bool // in other words than before
+}
+
+// latest records answers from the bank, and computed ones.
+func (v scaleValues) latest(all []askedQuestion) {
+	var same, other, outside []time.Duration
 	for _, a := range all {
-		if a.outcome == client.OutcomeAnswerHit {
-			stored = append(stored, a.took)
-		} else {
+		switch {
+		case a.outcome != client.OutcomeAnswerHit:
 			outside = append(outside, a.outside)
+		case a.other:
+			other = append(other, a.took)
+		default:
+			same = append(same, a.took)
 		}
 	}
-	v.latency("stored", stored)
-	v["outside_median_ms"] = ms(median(outside))
-	v["stored_share"] = float64(len(stored)) / float64(max(1, len(all)))
+	v.latency("same", same)
+	v.latency("other", other)
+	v.latency("outside", outside)
+	v["served_share"] = float64(len(same)+len(other)) / float64(len(all))
 }
