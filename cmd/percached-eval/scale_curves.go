@@ -33,7 +33,7 @@ const (
 
 // scaleCurves are all curves. Their estimated times are those of two quiet cores.
 func scaleCurves() []*scaleCurve {
-	start := []scaleColumn{{"ready_ms", "ready ms", "start: ready"}, {"first_search_ms", "searched ms", "start: first search"}, {"disk_bytes", "disk MiB", "disk without tensors"}, {"tensors_bytes", "tensors MiB", "tensors on disk"}}
+	start := []scaleColumn{{"ready_ms", "ready ms", ""}, {"first_search_ms", "searched ms", "start to first search"}, {"disk_bytes", "disk MiB", "disk without tensors"}, {"tensors_bytes", "tensors MiB", "tensors on disk"}}
 	usage := []scaleColumn{{"memory_bytes", "anonymous MiB", "anonymous memory"}, {"resident_bytes", "resident MiB", ""}}
 	columns := func(own []scaleColumn, more ...[]scaleColumn) []scaleColumn {
 		return slices.Concat(append([][]scaleColumn{own}, more...)...)
@@ -73,9 +73,11 @@ func scaleCurves() []*scaleCurve {
 			{"refused", "refused", ""},
 		}, usage)},
 		{"questions", []int{100, 1000, 5000, 20_000}, 2, 2, 10, scaleQuestions, columns([]scaleColumn{
-			{"stored_median_ms", "stored ms", "same and other words"},
-			{"stored_p99_ms", "p99", ""},
-			{"stored_share", "served", ""},
+			{"same_median_ms", "same words ms", "same words"},
+			{"same_p99_ms", "p99", ""},
+			{"other_median_ms", "other words ms", "other words"},
+			{"other_p99_ms", "p99", ""},
+			{"served_share", "served", ""},
 			{"outside_median_ms", "outside model ms", "outside the model"},
 		}, start, usage)},
 	}

@@ -17,7 +17,7 @@ import (
 func TestScale(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "scale.json")
 	var table, errs bytes.Buffer
-	o := &scaling{of: scaleNames(), points: []int{2, 4}, runs: 8, mails: 20, seconds: 0.2, out: out}
+	o := &scaling{of: scaleNames(), points: []int{3, 5}, runs: 8, mails: 20, seconds: 0.2, out: out}
 	r, err := o.run(t.Context(), &errs)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
@@ -31,7 +31,7 @@ func TestScale(t *testing.T) {
 	}
 	for i, p := range points {
 		c := scaleCurves()[i/2]
-		if p.Of != c.name || p.N != 2+2*(i%2) || p.Model == "" || p.Seconds <= 0 {
+		if p.Of != c.name || p.N != 3+2*(i%2) || p.Model == "" || p.Seconds <= 0 {
 			t.Errorf("point %d: %+v", i, p)
 		}
 		for _, column := range c.columns {
@@ -181,7 +181,7 @@ func TestScaleColours(t *testing.T) {
 				continue
 			}
 			n := scaleColour(column.series)
-			if n < 1 || n > 11 || of[n] != "" && of[n] != column.series {
+			if n < 1 || n > 10 || of[n] != "" && of[n] != column.series {
 				t.Errorf("%s has colour %d, as %s", column.series, n, of[n])
 			}
 			of[n] = column.series
