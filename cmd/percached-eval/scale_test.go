@@ -17,7 +17,7 @@ import (
 func TestScale(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "scale.json")
 	var table, errs bytes.Buffer
-	o := &scaling{of: scaleNames(), points: []int{3, 5}, runs: 8, mails: 20, seconds: 0.2, out: out}
+	o := &scaling{of: scaleNames(), points: []int{3, 20}, runs: 8, mails: 20, seconds: 0.2, out: out}
 	r, err := o.run(t.Context(), &errs)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
@@ -31,10 +31,13 @@ func TestScale(t *testing.T) {
 	}
 	for i, p := range points {
 		c := scaleCurves()[i/2]
-		if p.Of != c.name || p.N != 3+2*(i%2) || p.Model == "" || p.Seconds <= 0 {
+		if p.Of != c.name || p.N != 3+17*(i%2) || p.Model == "" || p.Seconds <= 0 {
 			t.Errorf("point %d: %+v", i, p)
 		}
 		for _, column := range c.columns {
+			if strings.HasPrefix(column.value, "closed") && p.N <= scaleSpaces {
+				continue // so few are all open
+			}
 			if _, ok := p.Values[column.value]; !ok {
 				t.Errorf("%s %d has no %s", p.Of, p.N, column.value)
 			}
