@@ -47,7 +47,7 @@ func scaleClients(ctx context.Context, r *scaleRun, points []int) (err error) {
 			}
 			v[name+"_per_s"], v[name+"_median_ms"], v[name+"_p99_ms"] = l.PerS, l.P50, l.P99
 			v["failed"] += float64(l.Failed)
-			v["refused"] += float64(l.Refused)
+			v[name+"_refused"] = float64(l.Refused)
 		}
 		d.usage(v)
 		if err := r.add(n, v); err != nil {

@@ -66,11 +66,12 @@ func scaleCurves() []*scaleCurve {
 			{"same_per_s", "same words/s", "same words"},
 			{"same_median_ms", "ms", "same words"},
 			{"same_p99_ms", "p99", ""},
+			{"same_refused", "refused", ""},
 			{"other_per_s", "other words/s", "other words"},
 			{"other_median_ms", "ms", "other words"},
 			{"other_p99_ms", "p99", ""},
+			{"other_refused", "refused", ""},
 			{"failed", "failed", ""},
-			{"refused", "refused", ""},
 		}, usage)},
 		{"questions", []int{100, 1000, 5000, 20_000}, 2, 2, 10, scaleQuestions, columns([]scaleColumn{
 			{"same_median_ms", "same words ms", "same words"},
