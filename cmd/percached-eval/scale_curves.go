@@ -54,13 +54,14 @@ func scaleCurves() []*scaleCurve {
 			{"other_served_share", "served", ""},
 			{"outside_median_ms", "outside model ms", "outside the model"},
 		}, start, usage)},
-		{"spaces", []int{1, 10, 100, 1000, 10_000}, 1, 3, 20, scaleOfSpaces, columns([]scaleColumn{
+		{"spaces", []int{1, 10, 100, 1000, 10_000}, 1, 3, 28, scaleOfSpaces, columns([]scaleColumn{
 			{"added_per_s", "added/s", ""},
 			{"closed_median_ms", "closed space ms", "search, closed space"},
 			{"closed_p99_ms", "p99", ""},
 			{"search_median_ms", "open space ms", "search"},
 			{"search_p99_ms", "p99", ""},
 			{"open_files", "files", ""},
+			{"settled_ms", "busy after start ms", ""},
 		}, start, usage)},
 		{"clients", []int{1, 4, 16, 64, 256}, 25, 7, 0, scaleClients, columns([]scaleColumn{
 			{"same_per_s", "same words/s", "same words"},

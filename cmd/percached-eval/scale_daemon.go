@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/percached/percached/api/client"
@@ -111,6 +113,44 @@ func (d *scaleDaemon) startTimed(ctx context.Context, v scaleValues, space strin
 	_, err = d.search(ctx, space, hitQuestion(0))
 	v["first_search_ms"] = ms(time.Since(began))
 	return err
+}
+
+// settle waits until the daemon no longer computes: after its start it looks for idle work in all
+// spaces. Only Linux shows what it computes.
+func (d *scaleDaemon) settle(ctx context.Context, v scaleValues) error {
+	const every, quiet = 500 * time.Millisecond, 5 // of 50 ticks
+	began, before := time.Now(), d.ticks()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		now := d.ticks()
+		if now-before <= quiet {
+			v["settled_ms"] = max(0, ms(time.Since(began)-every))
+			return nil
+		}
+		before = now
+	}
+}
+
+// ticks is the processor time of the daemon in hundredths of a second; 0: unknown.
+func (d *scaleDaemon) ticks() int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.PID()))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return user + system
 }
 
 // usage measures memory and open files.

@@ -47,6 +47,9 @@ func scaleOfSpaces(ctx context.Context, r *scaleRun, points []int) (err error) {
 		if err := d.startTimed(ctx, v, spaceName(0), r.stderr); err != nil {
 			return err
 		}
+		if err := d.settle(ctx, v); err != nil {
+			return err
+		}
 		if err := r.spacesPoint(ctx, d, v, n); err != nil {
 			return err
 		}
