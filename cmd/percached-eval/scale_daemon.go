@@ -23,8 +23,8 @@ import (
 
 const scaleOp = "percached: scale"
 
-// scaleConfig keeps idle work and limits out of the measurement.
-const scaleConfig = "idle-after = 24h\nprediction = off\nbank-limit = 16GiB\n"
+// scaleConfig keeps idle work and limits out of the measurement: the only window is on 29 February.
+const scaleConfig = "windows = 0 0 29 2 * 1m\nidle-after = 24h\nprediction = off\nbank-limit = 16GiB\n"
 
 // scaleDaemon is a daemon on a data folder of its own.
 type scaleDaemon struct {
