@@ -22,6 +22,7 @@ type Panel struct {
 	Horizontal     bool        // bars run from left to right, the first label on top
 	Cells          [][]float64 // of a heat map, by row, from 0 to 1; NaN: an empty cell
 	Top            float64     // end of the value axis; 0: as the values need it
+	Logarithmic    bool        // both axes of lines; all values are positive
 }
 
 // Kind is how a panel shows its series.
@@ -42,6 +43,7 @@ type Series struct {
 	Name      string
 	X, Y      []float64 // bars have no X; NaN in Y: no value
 	Low, High []float64 // the interval of each value; empty: none
+	Colour    int       // number of its colour if panels share it, from 1; 0: its place in the panel
 }
 
 // Value is the value at a place; false: there is none.

@@ -29,10 +29,11 @@ type Index struct {
 	queue *index.AnalysisQueue
 	quit  chan struct{} // closed by Close
 
-	mu     sync.Mutex // guards what follows, and the last fields of each space
+	mu     sync.Mutex // guards what follows, and the last field of each space
 	closed bool
 	clock  uint64
 	spaces map[string]*space
+	open   map[*space]bool // those of spaces whose files are open: few of perhaps many
 }
 
 // Open makes the folder if it is missing and removes what a crash left. Spaces are
@@ -58,7 +59,7 @@ func Open(o Options) (*Index, error) {
 	}
 	hooked().set(o.Dir, o.Key)
 	return &Index{
-		o: o, queue: index.NewAnalysisQueue(analysts), quit: make(chan struct{}), spaces: map[string]*space{},
+		o: o, queue: index.NewAnalysisQueue(analysts), quit: make(chan struct{}), spaces: map[string]*space{}, open: map[*space]bool{},
 	}, nil
 }
 
@@ -191,7 +192,7 @@ func (x *Index) openFiles(sp *space) error {
 		return err
 	}
 	x.mu.Lock()
-	sp.open = true
+	x.open[sp] = true
 	closed := x.closed
 	x.mu.Unlock()
 	if closed { // Close may have missed this space
@@ -207,12 +208,7 @@ func (x *Index) closeOldest(keep *space) {
 	for {
 		x.mu.Lock()
 		var oldest *space
-		open := 0
-		for _, sp := range x.spaces {
-			if !sp.open {
-				continue
-			}
-			open++
+		for sp := range x.open {
 			if sp != keep && (oldest == nil || sp.used < oldest.used) && sp.idle() {
 				if oldest != nil {
 					oldest.unidle()
@@ -220,14 +216,14 @@ func (x *Index) closeOldest(keep *space) {
 				oldest = sp
 			}
 		}
-		if oldest == nil || open <= x.o.OpenSpaces {
+		if oldest == nil || len(x.open) <= x.o.OpenSpaces {
 			if oldest != nil {
 				oldest.unidle()
 			}
 			x.mu.Unlock()
 			return
 		}
-		oldest.open = false
+		delete(x.open, oldest)
 		x.mu.Unlock()
 		if err := oldest.closeFiles(); err != nil {
 			x.log("cannot close an index", "error", err)

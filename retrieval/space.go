@@ -40,9 +40,8 @@ type space struct {
 	// broken: for that it must be rebuilt.
 	behind, broken bool
 
-	// The Index guards these.
+	// The Index guards it.
 	used uint64
-	open bool
 }
 
 // newSpace names the folder by the space, and in an encrypted index also by the key: nobody can guess the

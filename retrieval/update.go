@@ -321,7 +321,7 @@ func (x *Index) Drop(name string) error {
 		x.log("cannot close an index", "error", err)
 	}
 	x.mu.Lock()
-	sp.open = false
+	delete(x.open, sp)
 	x.mu.Unlock()
 	for _, dir := range []string{sp.dir, sp.dir + unfinished} {
 		if err := remove(dir); err != nil {

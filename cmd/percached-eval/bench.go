@@ -20,7 +20,7 @@ func benchCommand(open selftest.Opener) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  commands.Help,
 	}
-	cmd.AddCommand(reuseCommand(open), preemptCommand(open), answersCommand(open), repeatsCommand(), draftsCommand(), aheadCommand(), hitsCommand(), scheduleCommand(), benchPredictCommand(), benchConversationCommand(), memoryCommand())
+	cmd.AddCommand(reuseCommand(open), preemptCommand(open), answersCommand(open), repeatsCommand(), draftsCommand(), aheadCommand(), hitsCommand(), scheduleCommand(), benchPredictCommand(), benchConversationCommand(), memoryCommand(), scaleCommand())
 	return cmd
 }
 

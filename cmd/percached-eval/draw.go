@@ -22,36 +22,47 @@ func drawCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  commands.Help,
 	}
-	cmd.AddCommand(drawConversationCommand(), drawMemoryCommand())
+	cmd.AddCommand(drawConversationCommand(), drawMemoryCommand(), drawScaleCommand())
+	return cmd
+}
+
+// drawing makes a command that draws a figure of files.
+func drawing(cmd *cobra.Command, figureOf func(paths []string) (*eval.Figure, error)) *cobra.Command {
+	var dark bool
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		f, err := figureOf(paths)
+		if err != nil {
+			return err
+		}
+		colours := figure.Light()
+		if dark {
+			colours = figure.Dark()
+		}
+		return figure.Draw(cmd.OutOrStdout(), f, "svg", colours)
+	}
+	cmd.Flags().BoolVar(&dark, "dark", false, "For a dark page")
 	return cmd
 }
 
 func drawConversationCommand() *cobra.Command {
-	var dark bool
 	cmd := &cobra.Command{
 		Use:     "conversation REPORT...",
 		Short:   "Draw how long the first token takes in a growing conversation",
 		Long:    "Draws one panel for each report of bench conversation, titled by the file's name.",
 		Example: `  percached-eval draw conversation SmolLM2.json Gemma.json --dark`,
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			f := &eval.Figure{Title: "A question in a growing conversation: time to the first token", Columns: min(2, len(paths))}
-			for _, path := range paths {
-				p, err := conversationPanel(path)
-				if err != nil {
-					return err
-				}
-				f.Panels = append(f.Panels, p)
-			}
-			colours := figure.Light()
-			if dark {
-				colours = figure.Dark()
-			}
-			return figure.Draw(cmd.OutOrStdout(), f, "svg", colours)
-		},
 	}
-	cmd.Flags().BoolVar(&dark, "dark", false, "For a dark page")
-	return cmd
+	return drawing(cmd, func(paths []string) (*eval.Figure, error) {
+		f := &eval.Figure{Title: "A question in a growing conversation: time to the first token", Columns: min(2, len(paths))}
+		for _, path := range paths {
+			p, err := conversationPanel(path)
+			if err != nil {
+				return nil, err
+			}
+			f.Panels = append(f.Panels, p)
+		}
+		return f, nil
+	})
 }
 
 func conversationPanel(path string) (eval.Panel, error) {
@@ -80,27 +91,17 @@ func conversationPanel(path string) (eval.Panel, error) {
 }
 
 func drawMemoryCommand() *cobra.Command {
-	var dark bool
 	cmd := &cobra.Command{
 		Use:     "memory REPORT",
 		Short:   "Draw how the memory is divided while it gets scarce and plentiful again",
 		Long:    "Draws what bench memory printed.",
 		Example: `  percached-eval draw memory memory.json --dark`,
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			panel, err := memoryPanel(args[0])
-			if err != nil {
-				return err
-			}
-			colours := figure.Light()
-			if dark {
-				colours = figure.Dark()
-			}
-			return figure.Draw(cmd.OutOrStdout(), &eval.Figure{Title: "What the memory is used for", Columns: 1, Panels: []eval.Panel{panel}}, "svg", colours)
-		},
 	}
-	cmd.Flags().BoolVar(&dark, "dark", false, "For a dark page")
-	return cmd
+	return drawing(cmd, func(paths []string) (*eval.Figure, error) {
+		panel, err := memoryPanel(paths[0])
+		return &eval.Figure{Title: "What the memory is used for", Columns: 1, Panels: []eval.Panel{panel}}, err
+	})
 }
 
 func memoryPanel(path string) (eval.Panel, error) {

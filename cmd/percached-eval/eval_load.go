@@ -122,36 +122,46 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 		return nil, err
 	}
 	r := &loadReport{Documents: o.documents, Questions: len(o.stored), Waiting: o.waiting}
-	for _, round := range []struct {
-		name     string
-		misses   bool
-		times    float64 // as long
-		question func(client, n int) string
-	}{
-		{"same words", false, 1, func(i, n int) string { return hitQuestion(o.pick(i, n)) }},
-		{"other words", false, 1, func(i, n int) string { return otherWords(o.pick(i, n)) }},
-		{"misses", true, 4, func(i, n int) string { return hitQuestion(o.pick(i, n)) }},
-	} {
+	for _, round := range loadRounds() {
 		if round.misses {
 			got, err := c.ChangeSpaceWithResponse(ctx, hitsSpace, client.SettingsChange{Tensors: new(false)})
 			if err != nil || got.StatusCode() != http.StatusOK {
 				return nil, fault.New(fault.Internal, "percached: load", "turning stored tensors off: %w", child.Failure(err, got))
 			}
 		}
-		seconds := o.seconds * round.times
-		cmdline.Say(stderr, "%s: %d clients for %.0f s", round.name, o.clients, seconds)
-		l := loadRound{Name: round.name, Before: anonymous(d.PID())}
-		l.Result, err = load.Run(ctx, load.Plan{
-			Clients: o.clients, For: time.Duration(seconds * float64(time.Second)),
-			Question: round.question, Ask: load.Asking(c, hitsSpace, round.misses),
-		})
+		cmdline.Say(stderr, "%s: %d clients for %.0f s", round.name, o.clients, o.seconds*round.times)
+		l, err := o.round(ctx, c, d.PID(), round)
 		if err != nil {
 			return nil, err
 		}
-		l.After = anonymous(d.PID())
 		r.Rounds = append(r.Rounds, l)
 	}
 	return r, nil
+}
+
+// roundPlan is what clients ask in a round.
+type roundPlan struct {
+	name   string
+	misses bool
+	times  float64            // as long
+	words  func(i int) string // of a question
+}
+
+// loadRounds are the rounds. The first two ask for stored answers.
+func loadRounds() []roundPlan {
+	return []roundPlan{{"same words", false, 1, hitQuestion}, {"other words", false, 1, otherWords}, {"misses", true, 4, hitQuestion}}
+}
+
+// round puts a daemon under load.
+func (o *loading) round(ctx context.Context, c *client.ClientWithResponses, daemon int, p roundPlan) (loadRound, error) {
+	l := loadRound{Name: p.name, Before: anonymous(daemon)}
+	var err error
+	l.Result, err = load.Run(ctx, load.Plan{
+		Clients: o.clients, For: time.Duration(o.seconds * p.times * float64(time.Second)),
+		Question: func(i, n int) string { return p.words(o.pick(i, n)) }, Ask: load.Asking(c, hitsSpace, p.misses),
+	})
+	l.After = anonymous(daemon)
+	return l, err
 }
 
 // pick is the question of a client's n-th turn. Clients ask different questions at a time, so
@@ -177,10 +187,7 @@ func (o *loading) fill(ctx context.Context, c *client.ClientWithResponses, stder
 	var texts client.Texts
 	mails := &hits{documents: o.documents}
 	if err := mails.mails(ctx, func(m *knowledgebank.Source) error {
-		date := m.Date.Format(time.RFC3339)
-		texts.Documents = append(texts.Documents, client.NewDocument{
-			Key: &m.Key, Title: &m.Title, Source: &m.Source, Date: &date, Text: m.Blocks[0].Text,
-		})
+		texts.Documents = append(texts.Documents, uploaded(m))
 		return nil
 	}, nil); err != nil {
 		return err

@@ -134,7 +134,11 @@ func (o *hits) run(ctx context.Context, stderr io.Writer) (*hitsReport, error) {
 	}
 	r.Chunks = st.Chunks
 	cmdline.Say(stderr, "filling the bank with %d questions", o.entries)
-	if err := o.fill(ctx, s); err != nil {
+	set, err := s.Settings(config.Default())
+	if err != nil {
+		return nil, err
+	}
+	if err := fillBank(ctx, s, set, 0, o.entries); err != nil {
 		return nil, err
 	}
 	if err := o.ask(ctx, s, r); err != nil {
@@ -165,17 +169,13 @@ func (o *hits) mails(_ context.Context, emit func(*knowledgebank.Source) error, 
 	return nil
 }
 
-// fill adds answered questions to the bank.
-func (o *hits) fill(ctx context.Context, s *node.Node) error {
-	set, err := s.Settings(config.Default())
-	if err != nil {
-		return err
-	}
+// fillBank adds answered questions to the bank, from a number up to another.
+func fillBank(ctx context.Context, s *node.Node, set answer.Settings, from, to int) error {
 	seq, err := s.Knowledge.Seq(hitsSpace)
 	if err != nil {
 		return err
 	}
-	for i := range o.entries {
+	for i := from; i < to; i++ {
 		q := hitQuestion(i)
 		vs, err := s.QuestionEmbedder.Embed(ctx, percached.Foreground, []string{q})
 		if err != nil {
@@ -235,10 +235,13 @@ func hitQuestion(i int) string {
 
 func hitTopic(i int) string { return hitTopics[i%len(hitTopics)] }
 
-// hitName returns a name for each number: four syllables of two letters.
+// hitName returns a name for each number: three syllables, and more for numbers from 15,625 on.
 func hitName(i int) string {
 	n := len(hitSyllables)
 	name := hitSyllables[i%n] + hitSyllables[i/n%n] + hitSyllables[i/n/n%n]
+	for rest := i / n / n / n; rest > 0; rest /= n {
+		name += hitSyllables[rest%n]
+	}
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 

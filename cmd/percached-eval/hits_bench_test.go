@@ -33,7 +33,11 @@ func hitBench(b *testing.B) (*node.Node, *hits) {
 	if _, err := s.Library.Add(b.Context(), hitsSpace, o.mails, nil); err != nil {
 		b.Fatal(err)
 	}
-	if err := o.fill(b.Context(), s); err != nil {
+	set, err := s.Settings(c.Config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := fillBank(b.Context(), s, set, 0, o.entries); err != nil {
 		b.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(b.Context()) // idle work steps aside, as in a daemon

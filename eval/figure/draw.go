@@ -79,7 +79,7 @@ func (in Palette) legend(f *eval.Figure) plot.Legend {
 		for i, s := range p.Series {
 			if s.Name != "" && !named[s.Name] {
 				named[s.Name] = true
-				legend.Add(s.Name, &plotter.Polygon{Color: in.colour(s.Name, i)})
+				legend.Add(s.Name, &plotter.Polygon{Color: in.seriesColour(&s, i)})
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package figure
 import (
 	"image/color"
 	"strings"
+
+	"github.com/percached/percached/eval"
 )
 
 // Palette has the colours of a figure on a light or on a dark page.
@@ -56,4 +58,12 @@ func (in Palette) colour(name string, i int) color.Color {
 		hex = instead
 	}
 	return rgb(hex)
+}
+
+// seriesColour is the colour of the series at a place of a panel.
+func (in Palette) seriesColour(s *eval.Series, place int) color.Color {
+	if s.Colour > 0 {
+		place = s.Colour - 1
+	}
+	return in.colour(s.Name, place)
 }

@@ -3,8 +3,10 @@ package figure
 import (
 	"image/color"
 	"math"
+	"strings"
 	"testing"
 
+	"github.com/percached/percached/eval"
 	"github.com/percached/percached/eval/systems"
 )
 
@@ -67,4 +69,32 @@ func luminance(c color.Color) float64 {
 		}
 	}
 	return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
+}
+
+// A logarithmic axis has a label at each power of ten, and at each tick if it is short.
+func TestDecades(t *testing.T) {
+	for _, tt := range []struct {
+		low, high float64
+		want      string
+	}{
+		{0.8, 150, "1 10 100"}, {0.05, 2, "0.1 1"}, {3, 7, "3 4 5 6 7"}, {100_000, 200_000, "100000 200000"},
+	} {
+		var labels []string
+		for _, tick := range (decades{}).Ticks(tt.low, tt.high) {
+			if tick.Label != "" {
+				labels = append(labels, tick.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != tt.want {
+			t.Errorf("%v to %v: %s", tt.low, tt.high, got)
+		}
+	}
+}
+
+// Series with a number for their colour have the same one at each place.
+func TestSeriesColour(t *testing.T) {
+	in, s := Light(), (&eval.Series{Name: "disk", Colour: 3})
+	if in.seriesColour(s, 0) != in.seriesColour(s, 1) || in.seriesColour(s, 0) != in.colour("disk", 2) {
+		t.Error("the place decides")
+	}
 }

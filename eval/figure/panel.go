@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"image/color"
 	"slices"
+	"math"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -139,7 +140,7 @@ func (in Palette) bars(to *plot.Plot, p *eval.Panel) {
 // lines plots lines or points.
 func (in Palette) lines(to *plot.Plot, p *eval.Panel) {
 	for j, s := range p.Series {
-		line := &plotter.Line{LineStyle: draw.LineStyle{Color: in.colour(s.Name, j), Width: 1.5}}
+		line := &plotter.Line{LineStyle: draw.LineStyle{Color: in.seriesColour(&s, j), Width: 1.5}}
 		for i, x := range s.X {
 			if v, ok := s.Value(i); ok {
 				line.XYs = append(line.XYs, plotter.XY{X: x, Y: v})
@@ -159,6 +160,15 @@ func (in Palette) lines(to *plot.Plot, p *eval.Panel) {
 	for i, l := range p.Labels {
 		ticks = append(ticks, plot.Tick{Value: p.Ticks[i], Label: l})
 		to.X.Tick.Marker = ticks
+	}
+	if p.Logarithmic {
+		for _, a := range []*plot.Axis{&to.X, &to.Y} {
+			if a.Min > 0 && a.Max >= a.Min {
+				const room = 1.3 // gonum panics at an axis that it widens below zero
+				a.Min, a.Max, a.Scale, a.Tick.Marker = a.Min/room, a.Max*room, plot.LogScale{}, decades{}
+			}
+		}
+		return
 	}
 	if to.Y.Min = 0; p.Top > 0 {
 		to.Y.Max = p.Top
@@ -182,4 +192,25 @@ func number(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// decades are the ticks of a logarithmic axis: powers of ten with labels, and smaller ones
+// between. Of less than a decade, each has a label.
+type decades struct{}
+
+func (decades) Ticks(low, high float64) (ticks []plot.Tick) {
+	for e := math.Floor(math.Log10(low)); e <= math.Log10(high); e++ {
+		for i := 1.0; i < 10; i++ {
+			v := i * math.Pow(10, e)
+			if v < low || v > high {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			if i == 1 || high/low < 10 {
+				t.Label = strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			ticks = append(ticks, t)
+		}
+	}
+	return ticks
 }

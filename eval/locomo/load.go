@@ -26,6 +26,7 @@ type conversation struct {
 		Question string   `json:"question"`
 		Answer   any      `json:"answer"` // a text or a number
 		Evidence []string `json:"evidence"`
+		Category int      `json:"category"`
 	} `json:"qa"`
 }
 
@@ -131,6 +132,9 @@ func (c *conversation) session(key string, n int) (name, text string, err error)
 	return fmt.Sprintf("%s Session %d.txt", day.Format(time.DateOnly), n), b.String(), nil
 }
 
+// unsaid is the category of questions about what was never said.
+const unsaid = 5
+
 // evidence is the number of the session in a turn's name, such as D12:3.
 var evidence = regexp.MustCompile(`D(\d+):\d+`)
 
@@ -140,7 +144,7 @@ func (c *conversation) questions(d *eval.Data, set *eval.Set, files map[int]stri
 	last := map[int]int{} // by the question's number: the last session of its evidence
 	for i, qa := range c.QA {
 		right := answer(qa.Answer)
-		if right == "" || strings.TrimSpace(qa.Question) == "" {
+		if right == "" || qa.Category == unsaid || strings.TrimSpace(qa.Question) == "" {
 			unanswered++
 			continue
 		}

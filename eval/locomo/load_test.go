@@ -22,7 +22,8 @@ const talk = `[{"sample_id": "conv-1", "conversation": {
   "session_3_date_time": "9:00 am on 12 June, 2023", "session_3": [{"speaker": "Bob", "dia_id": "D3:1", "text": "I am 40 now."}]},
  "qa": [{"question": "How old is Bob?", "answer": 40, "evidence": ["D1:2; D3:1"], "category": 1},
   {"question": "What is the dog called?", "answer": "Rex", "evidence": ["D1:1"], "category": 4},
-  {"question": "What is Bob's dog called?", "adversarial_answer": "Rex", "evidence": ["D1:1"], "category": 5}]},
+  {"question": "What is Bob's dog called?", "adversarial_answer": "Rex", "evidence": ["D1:1"], "category": 5},
+  {"question": "Has Bob a dog?", "answer": "No", "evidence": ["D1:1"], "category": 5}]},
  {"sample_id": "conv-2", "conversation": {}, "qa": []}]`
 
 func write(t *testing.T, text string) string {
@@ -49,7 +50,7 @@ func TestLoad(t *testing.T) {
 		}},
 		Skipped: []eval.Skipped{
 			{Where: "conv-1, session 2", Reason: `the date is "some day", not such as "1:56 pm on 8 May, 2023"`},
-			{Where: "conv-1", Reason: "1 questions without an answer"},
+			{Where: "conv-1", Reason: "2 questions without an answer"},
 			{Where: "conv-2", Reason: "0 sessions and 0 questions with an answer"},
 		},
 	}

@@ -7,6 +7,9 @@
 //	MISeD, a dialog: dialogId, meeting {meetingId, transcriptSegments [{speakerName, text}]}, dialog {dialogTurns [{query, response}]}
 //	QMSum, a meeting: meeting_transcripts [{speaker, content}], general_query_list and specific_query_list [{query, answer}]
 //
+// A turn or query may also have a paraphrase: the question in other words, which the
+// published sets have not.
+//
 // Case and underscores in field names do not matter. The fields of meeting and dialog may
 // also be outside of them. QMSum does not name its meetings: a meeting has the name of its
 // file, and its line if the file has several. Several dialogs may be about one meeting,

@@ -115,6 +115,19 @@ func TestMISeD(t *testing.T) {
 	compare(t, "one", want, one)
 }
 
+// A turn may have its question in other words.
+func TestParaphrase(t *testing.T) {
+	other := strings.Replace(turn("Who leads?", "Ana."), `"query"`, `"paraphrase":"Who is the chair?","query"`, 1)
+	got, err := mised.Load(folder(t, map[string]string{"x.jsonl": dialog("A1", other+","+turn("Why?", "Snow."))}), mised.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := got.Sets[0].Questions
+	if d := cmp.Diff([]string{"Who is the chair?"}, q[0].Paraphrases); d != "" || q[1].Paraphrases != nil {
+		t.Error(d, q[1].Paraphrases)
+	}
+}
+
 func qmsum(say string) string {
 	return `{"topic_list":[{"topic":"t","relevant_text_span":[["0","1"]]}],
 		"general_query_list":[{"query":"Summarize the whole meeting.","answer":"It was ` + say + `."}],

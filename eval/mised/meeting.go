@@ -176,6 +176,9 @@ func (l *loader) turns(t *talk, m *meeting, in object, name, what string) {
 		where := fmt.Sprintf("%s, %s %d", t.where, what, i+1)
 		q := eval.Question{Text: item.text("query", "question")}
 		answer := item.text("response", "answer")
+		if other := item.text("paraphrase"); other != "" {
+			q.Paraphrases = []string{other}
+		}
 		item.rest(t.others)
 		switch turn := [2]string{q.Text, answer}; {
 		case q.Text == "":

@@ -239,6 +239,7 @@ func differences(first, second *eval.Results) []string {
 		{"rounds of prediction", func(r *eval.Run) any { return r.Plan.Rounds }},
 		{"stride of prediction", func(r *eval.Run) any { return r.Plan.Stride }},
 		{"byte limit", func(r *eval.Run) any { return r.Plan.LimitBytes }},
+		{"users at a time", func(r *eval.Run) any { return max(r.Plan.AtOnce, 1) }},
 		{"idle tokens before", func(r *eval.Run) any { return r.Plan.IdleTokensBefore }},
 		{"idle tokens after", func(r *eval.Run) any { return r.Plan.IdleTokensAfter }},
 		{"answers have a meaning", func(r *eval.Run) any { return !r.Plan.NoQuality }},

@@ -135,6 +135,7 @@ func TestCompareRefuses(t *testing.T) {
 		"rounds of prediction":       func(r *eval.Run) { r.Plan.Rounds = 1 },
 		"stride of prediction":       func(r *eval.Run) { r.Plan.Stride = 4 },
 		"byte limit":                 func(r *eval.Run) { r.Plan.LimitBytes = 0 },
+		"users at a time":            func(r *eval.Run) { r.Plan.AtOnce = 2 },
 		"idle tokens before":         func(r *eval.Run) { r.Plan.IdleTokensBefore = 5 },
 		"idle tokens after":          func(r *eval.Run) { r.Plan.IdleTokensAfter = 5 },
 		"answers have a meaning":     func(r *eval.Run) { r.Plan.NoQuality = true },

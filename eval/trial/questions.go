@@ -134,9 +134,7 @@ func questionOrder(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 		order[i] = i
 	}
 	if !set.Ordered {
-		h := fnv.New64a()
-		h.Write([]byte(set.User))
-		rand.New(rand.NewPCG(p.Seed, h.Sum64())).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		rand.New(rand.NewPCG(p.Seed, hash(set.User))).Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
 	if p.Distinct {
 		asked := map[string]bool{}
@@ -169,6 +167,13 @@ func questionOrder(set *eval.Set, p *eval.Plan) (asked []eval.Asked) {
 		}
 	}
 	return asked
+}
+
+// hash makes a seed of a user's name.
+func hash(user string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(user))
+	return h.Sum64()
 }
 
 // measureSimilarity compares each question with those before it.

@@ -176,11 +176,11 @@ func each(systems []*system, do func(*system) error) error {
 	return nil
 }
 
-// shuffled is the order in which systems are asked question i. It differs for each
+// shuffled is the order in which systems are asked question i. It differs for each user and
 // question, so that no system always follows the same other one.
 func (u *unit) shuffled(i int) []*system {
 	order := slices.Clone(u.systems)
-	r := rand.New(rand.NewPCG(u.Run.Plan.Seed, uint64(u.Repeat)<<32+uint64(i)))
+	r := rand.New(rand.NewPCG(u.Run.Plan.Seed^hash(u.User), uint64(u.Repeat)<<32+uint64(i)))
 	r.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 	return order
 }

@@ -11,10 +11,9 @@
 #
 # The tables, and the hours that each takes with both models on two cores:
 #
-#	mail        12 people of the Enron corpus with EnronQA's questions       3
-#	talks       five conversations of LoCoMo                                 2
-#	meetings    six meetings of QMSum, laid out as MISeD                     1.5
-#	again       an invented inbox, each question also in other words         0.5
+#	mail        48 mails in EnronQA's layout, in the inboxes of 12 people     4
+#	talks       five conversations of LoCoMo                                 3
+#	meetings    six meetings of QMSum, each question also in other words     2.5
 #	ablation    mail of three people: percached without one part             1 (SmolLM2)
 #	thresholds, strides, limits                                              1 (SmolLM2)
 set -eu
@@ -23,7 +22,7 @@ percached=${1:?name the percached-eval to measure with}
 data=${2:?name the folder of the data}
 out=${3:?name the folder for results}
 shift 3
-[ $# -gt 0 ] || set -- mail talks meetings again ablation thresholds strides limits
+[ $# -gt 0 ] || set -- mail talks meetings ablation thresholds strides limits
 models=${XDG_CACHE_HOME:-$HOME/.cache}/percached/models
 
 for file in enronqa_layout_dev.jsonl enron_g_to_z.jsonl.gz locomo_5.json mised_layout_validation.jsonl.gz; do
@@ -52,7 +51,7 @@ say "Check the pipeline on data with known numbers."
 
 mkdir -p "$out"
 python3 internal/tools/evaldata.py "$out/data" --questions "$data/enronqa_layout_dev.jsonl" --mails "$data/enron_g_to_z.jsonl.gz" \
-	--dialogs "$data/mised_layout_validation.jsonl.gz" --inbox qabank/testdata/heldout/world.mbox --pairs qabank/testdata/heldout/enronqa.jsonl
+	--dialogs "$data/mised_layout_validation.jsonl.gz"
 
 # run TABLE MODEL FLAGS: executes a run and writes its report. The report names failed
 # questions; they do not stop the run.
@@ -73,7 +72,8 @@ run() {
 	fi
 }
 mail="--dataset enronqa --path $out/data/enronqa.jsonl --inboxes $out/data/inboxes"
-systems=naive,ragcache,meancache,sleep-time,percache,percached
+meetings="--dataset mised --path $out/data/mised.jsonl.gz --meetings 1 --paraphrases"
+systems=naive,ragcache,meancache,ragcache+meancache,ragcache-parallel,sleep-time,percache,percached
 
 for table; do
 	case $table in
@@ -84,17 +84,14 @@ for table; do
 		for model in smollm2 gemma; do run talks $model --dataset locomo --path "$data/locomo_5.json" --questions 16 --systems $systems; done
 		;;
 	meetings)
-		for model in smollm2 gemma; do run meetings $model --dataset mised --path "$out/data/mised.jsonl.gz" --meetings 1 --systems $systems; done
-		;;
-	again)
-		for model in smollm2 gemma; do run again $model --dataset plain --path "$out/data/again" --paraphrases --systems $systems; done
+		for model in smollm2 gemma; do run meetings $model $meetings --systems $systems; done
 		;;
 	ablation)
 		run ablation smollm2 $mail --users 3 --systems percached,percached-no-bank,percached-no-tensors,percached-no-prediction,percached-no-drafts,percached-sequential,percached-no-idle
 		;;
 	thresholds)
 		values="0.70 0.80 0.85 0.90 0.95"
-		run thresholds smollm2 --dataset plain --path "$out/data/again" --paraphrases --idle-tokens-before 1 \
+		run thresholds smollm2 $meetings --users 2 --idle-tokens-before 1 \
 			--systems "$(for v in $values; do printf 'meancache@threshold=%s,percached@threshold=%s,' $v $v; done)naive"
 		;;
 	strides)

@@ -1,12 +1,11 @@
 """Makes the evaluation's data from data in EnronQA's columns, mails and MISeD's fields:
 
-python3 evaldata.py OUT --questions MAILS.jsonl --mails MAILS.jsonl.gz --dialogs MEETINGS.jsonl.gz \\
-    --inbox INBOX.mbox --pairs PAIRS.jsonl
+python3 evaldata.py OUT --questions MAILS.jsonl --mails MAILS.jsonl.gz --dialogs MEETINGS.jsonl.gz
 
 OUT/enronqa.jsonl            the mails with their questions, assigned to --users people in turn
 OUT/inboxes/USER.mbox.gz     the first --further mails of each of these people
-OUT/mised.jsonl.gz           the first --meetings meetings of at most --longest characters
-OUT/again                    an inbox, and --pairs questions about it, each also in other words
+OUT/mised.jsonl.gz           the first --meetings meetings of at most --longest characters, each
+                             question also in other words, if --rephrased has the meeting
 
 Of each mail the --each questions are kept that say most about what they ask for: the longest
 of those that no other mail has in the same words. The same files give the same set."""
@@ -17,7 +16,6 @@ import email.message
 import gzip
 import json
 import os
-import shutil
 
 
 def opened(path):
@@ -76,15 +74,12 @@ args.add_argument("out", help="output folder; created if necessary")
 args.add_argument("--questions", required=True, help="mails with questions, JSON lines")
 args.add_argument("--mails", required=True, help="mails of many people, JSON lines with user, date, from, subject and text")
 args.add_argument("--dialogs", required=True, help="meetings with dialogs, JSON lines")
-args.add_argument("--inbox", required=True, help="an mbox file")
-args.add_argument("--pairs", required=True, help="questions about it in two wordings, JSON lines with world, stored, answer and asked")
-args.add_argument("--world", default="second", help="what the pairs call the inbox (default %(default)s)")
-args.add_argument("--most", type=int, default=24, help="pairs at most (default %(default)s)")
 args.add_argument("--users", type=int, default=12, help="number of people (default %(default)s)")
-args.add_argument("--each", type=int, default=4, help="questions about each mail (default %(default)s)")
+args.add_argument("--each", type=int, default=3, help="questions about each mail (default %(default)s)")
 args.add_argument("--further", type=int, default=20, help="further mails of each person (default %(default)s)")
 args.add_argument("--meetings", type=int, default=6, help="number of meetings (default %(default)s)")
 args.add_argument("--longest", type=int, default=40000, help="characters of a meeting at most (default %(default)s)")
+args.add_argument("--rephrased", default=os.path.join(os.path.dirname(__file__), "rephrased.json"), help="the questions in other words, lists by meeting (default %(default)s)")
 args = args.parse_args()
 
 os.makedirs(os.path.join(args.out, "inboxes"), exist_ok=True)
@@ -95,19 +90,18 @@ for user, text in boxes(args.mails, args.users, args.further):
 with open(os.path.join(args.out, "enronqa.jsonl"), "w") as f:
     f.writelines(dealt(rows(args.questions), users, args.each))
 meetings, taken = {}, []
+with open(args.rephrased, encoding="utf-8") as f:
+    rephrased = json.load(f)
 with opened(args.dialogs) as f:
     for line in f:
-        meeting = json.loads(line)["meeting"]
+        row = json.loads(line)
+        meeting = row["meeting"]
         short = sum(len(s["text"]) for s in meeting["transcriptSegments"]) <= args.longest
         if short and len(meetings) < args.meetings:
             meetings[meeting["meetingId"]] = True
-        if meeting["meetingId"] in meetings:
-            taken.append(line)
+        if meeting["meetingId"] not in meetings:
+            continue
+        for turn, other in zip(row["dialog"]["dialogTurns"], rephrased.get(meeting["meetingId"], [])):
+            turn["paraphrase"] = other
+        taken.append(json.dumps(row) + "\n")
 packed(os.path.join(args.out, "mised.jsonl.gz"), "".join(taken).encode())
-again = os.path.join(args.out, "again")
-os.makedirs(os.path.join(again, "documents"), exist_ok=True)
-shutil.copy(args.inbox, os.path.join(again, "documents", "inbox.mbox"))
-pairs = [p for p in rows(args.pairs) if p["world"] == args.world and p["kind"] == "paraphrase"]
-with open(os.path.join(again, "questions.jsonl"), "w", encoding="utf-8") as f:
-    for p in pairs[: args.most]:
-        f.write(json.dumps({"question": p["stored"], "answer": p["answer"], "paraphrases": [p["asked"]]}) + "\n")

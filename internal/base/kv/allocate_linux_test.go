@@ -57,7 +57,7 @@ func TestFilesHaveBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := allocatedBytes(info); got < want {
+		if got := AllocatedBytes(info); got < want {
 			t.Errorf("%s has %d bytes of the disk, want %d", pattern, got, want)
 		}
 	}

@@ -18,7 +18,8 @@ func isLocked(dir string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
 
-func allocatedBytes(info fs.FileInfo) int64 {
+// AllocatedBytes is the disk space of a file, which may have holes.
+func AllocatedBytes(info fs.FileInfo) int64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int64(s.Blocks) * 512
 	}

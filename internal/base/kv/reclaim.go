@@ -85,7 +85,7 @@ func closedBytes(info fs.FileInfo) int64 {
 	if name := info.Name(); strings.HasSuffix(name, ".mem") || name == "DISCARD" {
 		return 0
 	}
-	return allocatedBytes(info)
+	return AllocatedBytes(info)
 }
 
 // logOffset returns how far badger has filled the newest value log. badger does not export it;
