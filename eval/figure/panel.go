@@ -3,8 +3,8 @@ package figure
 import (
 	"cmp"
 	"image/color"
-	"slices"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
