@@ -130,7 +130,7 @@ rehearse: build-eval ## run the recipe of the models on a tiny setting
 EVAL_DATA ?= ../shared/data
 EVAL_OUT ?= build/eval
 
-eval: build-eval models ## measure percached beside other systems over EVAL_DATA with real models, 9 hours on two cores, with reports in build/eval/results (TABLE=mail: one table)
+eval: build-eval models ## measure percached beside other systems over EVAL_DATA with real models, 8 hours on two cores, with reports in build/eval/results (TABLE=mail: one table)
 	@$(GO) build -buildvcs=true -o bin/percached-eval ./cmd/percached-eval 2>/dev/null || echo "The report will not tell the commit: git does not."
 	@sh internal/tools/eval.sh bin/percached-eval "$(EVAL_DATA)" "$(EVAL_OUT)" $(TABLE)
 

@@ -23,7 +23,6 @@ import (
 // loading has the options of percached-eval load.
 type loading struct {
 	clients, documents, questions int
-	waiting                       int // maximum number of waiting questions
 	seconds                       float64
 	stored                        []int // questions that the bank answers
 }
@@ -42,8 +41,8 @@ machine. The memory is that of the daemon.`,
 		Args:    cobra.NoArgs,
 		Example: `  percached-eval load --clients 16`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.clients < 1 || o.documents < 1 || o.questions < 1 || o.questions > o.documents || o.waiting < 1 || o.seconds <= 0 {
-				return cmdline.Misusef("--clients, --documents, --questions, --waiting and --seconds must be positive, and --questions at most --documents")
+			if o.clients < 1 || o.documents < 1 || o.questions < 1 || o.questions > o.documents || o.seconds <= 0 {
+				return cmdline.Misusef("--clients, --documents, --questions and --seconds must be positive, and --questions at most --documents")
 			}
 			r, err := o.run(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
@@ -56,7 +55,6 @@ machine. The memory is that of the daemon.`,
 	f.IntVar(&o.clients, "clients", 64, "Number of concurrent clients")
 	f.IntVar(&o.documents, "documents", 1000, "Number of mails, of one chunk each")
 	f.IntVar(&o.questions, "questions", 500, "Number of questions about the mails")
-	f.IntVar(&o.waiting, "waiting", 32, "Maximum number of questions waiting for the model")
 	f.Float64Var(&o.seconds, "seconds", 10, "Length of a round in seconds")
 	f.BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
@@ -66,7 +64,6 @@ machine. The memory is that of the daemon.`,
 type loadReport struct {
 	Documents int         `json:"documents"`
 	Questions int         `json:"questions"`
-	Waiting   int         `json:"max_waiting"`
 	Rounds    []loadRound `json:"rounds"`
 }
 
@@ -121,7 +118,7 @@ func (o *loading) run(ctx context.Context, stderr io.Writer) (*loadReport, error
 	if err := o.fill(ctx, c, stderr); err != nil {
 		return nil, err
 	}
-	r := &loadReport{Documents: o.documents, Questions: len(o.stored), Waiting: o.waiting}
+	r := &loadReport{Documents: o.documents, Questions: len(o.stored)}
 	for _, round := range loadRounds() {
 		if round.misses {
 			got, err := c.ChangeSpaceWithResponse(ctx, hitsSpace, client.SettingsChange{Tensors: new(false)})

@@ -13,7 +13,7 @@ import (
 // Each round of eval load is what it is called, and every client gets answers.
 func TestEvalLoad(t *testing.T) {
 	var out, errs bytes.Buffer
-	args := []string{"load", "--clients", "4", "--documents", "12", "--questions", "6", "--waiting", "8", "--seconds", "1", "--json"}
+	args := []string{"load", "--clients", "4", "--documents", "12", "--questions", "6", "--seconds", "1", "--json"}
 	if err := run(context.Background(), args, strings.NewReader(""), &out, &errs); err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
 	}

@@ -27,7 +27,7 @@ covers the finished part and says so.
 For several runs, such as different machines or models, it writes side-by-side.md,
 side-by-side.csv and figures to --out.`,
 		Example: `  percached-eval report run
-  percached-eval report run --out docs/results/mail
+  percached-eval report run --out docs/results/mail-smollm2
   percached-eval report laptop phone --out both`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

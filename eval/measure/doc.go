@@ -29,7 +29,7 @@
 // answers that are not exactly the uncached one is an upper bound.
 //
 // Uncertainty, always 95 %. Wilson is for shares. BootstrapClusters is for means:
-// percentiles of 10,000 resamples that draw whole clusters of values.
+// percentiles of 10,000 resamples that draw users, and whole clusters of values of each user.
 // PairedBootstrapClusters is for the difference of two systems on the same questions.
 // LowerBootstrapClusters is for how much lower one is, as a share of the other.
 // QuestionGroups says which questions are drawn together, and Clusters groups their

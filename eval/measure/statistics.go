@@ -72,7 +72,10 @@ const resamples = 10_000
 
 // cluster sums up values that are drawn together: their sum, and the sum of what it is
 // divided by. For a mean that is their count.
-type cluster struct{ sum, over float64 }
+type cluster struct {
+	user      int
+	sum, over float64
+}
 
 // Paired is the difference of two systems on the same questions.
 type Paired struct {
@@ -82,24 +85,25 @@ type Paired struct {
 	N int     `json:"n"` // pairs
 }
 
-// BootstrapClusters is the interval of the mean of all values. Resamples draw whole
-// clusters of related values, such as the repeats of a question. With few clusters it is
-// too narrow. It is empty of no values, and the value itself of one.
-func BootstrapClusters(seed uint64, clusters [][]float64) Interval {
-	return interval(shares(seed, sums(clusters)))
+// BootstrapClusters is the interval of the mean of all values. Resamples draw users, and of
+// each drawn user whole clusters of related values, such as the repeats of a question. Users
+// names the user of each cluster; nil: all are of one. With few of both it is too narrow. It
+// is empty of no values, and the value itself of one.
+func BootstrapClusters(seed uint64, clusters [][]float64, users []int) Interval {
+	return interval(shares(seed, sums(clusters, users)))
 }
 
 // LowerBootstrapClusters is the interval of how much lower a is than b, as a share of b: 1
 // minus the sum of a divided by the sum of b. The clusters are of pairs a, b. They are
 // drawn as in PairedBootstrapClusters, so both agree on which is lower. For values that
 // are not negative it is at most 1. It is empty without pairs, or if b is 0.
-func LowerBootstrapClusters(seed uint64, clusters [][][2]float64) Interval {
+func LowerBootstrapClusters(seed uint64, clusters [][][2]float64, users []int) Interval {
 	var cs []cluster
-	for _, pairs := range clusters {
+	for i, pairs := range clusters {
 		if len(pairs) == 0 {
 			continue
 		}
-		var c cluster
+		c := cluster{user: userOf(users, i)}
 		for _, p := range pairs {
 			c.sum, c.over = c.sum+p[0], c.over+p[1]
 		}
@@ -114,10 +118,10 @@ func LowerBootstrapClusters(seed uint64, clusters [][][2]float64) Interval {
 
 // PairedBootstrapClusters compares by the differences a-b, in clusters of related values.
 // P is twice the share of resamples on the far side of 0. So P is below 0.05 if the
-// interval excludes 0. P is never below the chance that all n clusters point the same way,
-// 2 in 2^n.
-func PairedBootstrapClusters(seed uint64, clusters [][]float64) Paired {
-	cs := sums(clusters)
+// interval excludes 0. P is never below the chance that all n users, or the n clusters of one
+// user, point the same way: 2 in 2^n.
+func PairedBootstrapClusters(seed uint64, clusters [][]float64, users []int) Paired {
+	cs := sums(clusters, users)
 	ms := shares(seed, cs) // means, because each value counts 1
 	if len(ms) == 0 {
 		return Paired{P: 1}
@@ -138,19 +142,43 @@ func PairedBootstrapClusters(seed uint64, clusters [][]float64) Paired {
 	p := 2 * float64(min(below, above)) / (resamples + 1)
 	return Paired{
 		Diff: all.sum / all.over, Interval: interval(ms), N: int(all.over),
-		P: min(1, max(p, math.Ldexp(1, 1-len(cs)))),
+		P: min(1, max(p, math.Ldexp(1, 1-independent(cs)))),
 	}
 }
 
 // sums leaves out clusters without values.
-func sums(clusters [][]float64) []cluster {
+func sums(clusters [][]float64, users []int) []cluster {
 	var cs []cluster
-	for _, xs := range clusters {
+	for i, xs := range clusters {
 		if len(xs) > 0 {
-			cs = append(cs, cluster{Mean(xs) * float64(len(xs)), float64(len(xs))})
+			cs = append(cs, cluster{userOf(users, i), Mean(xs) * float64(len(xs)), float64(len(xs))})
 		}
 	}
 	return cs
+}
+
+func userOf(users []int, i int) int {
+	if users == nil {
+		return 0
+	}
+	return users[i]
+}
+
+// byUser are the clusters of each user.
+func byUser(cs []cluster) [][]cluster {
+	users := make([]int, len(cs))
+	for i, c := range cs {
+		users[i] = c.user
+	}
+	return Clusters(cs, users)
+}
+
+// independent is the number of users, or of clusters if there is one user.
+func independent(cs []cluster) int {
+	if users := len(byUser(cs)); users > 1 {
+		return users
+	}
+	return len(cs)
 }
 
 // shares are the ratios of the resamples, without those that divide by 0. It is empty
@@ -159,13 +187,19 @@ func shares(seed uint64, cs []cluster) []float64 {
 	if len(cs) == 0 {
 		return nil
 	}
-	r := rand.New(rand.NewPCG(seed, 0))
+	r, users := rand.New(rand.NewPCG(seed, 0)), byUser(cs)
 	some := make([]float64, 0, resamples)
 	for range resamples {
 		var all cluster
-		for range cs {
-			c := cs[r.IntN(len(cs))]
-			all.sum, all.over = all.sum+c.sum, all.over+c.over
+		for range users {
+			own := users[0]
+			if len(users) > 1 {
+				own = users[r.IntN(len(users))]
+			}
+			for range own {
+				c := own[r.IntN(len(own))]
+				all.sum, all.over = all.sum+c.sum, all.over+c.over
+			}
 		}
 		if all.over != 0 {
 			some = append(some, all.sum/all.over)

@@ -98,12 +98,12 @@ func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
 func TestSeedDecides(t *testing.T) {
 	xs := noise(1, 30, 0)
 	for name, f := range map[string]func(uint64) any{
-		"mean":     func(s uint64) any { return measure.BootstrapClusters(s, singles(xs)) },
-		"clusters": func(s uint64) any { return measure.BootstrapClusters(s, [][]float64{xs[:5], xs[5:9], xs[9:30]}) },
+		"mean":     func(s uint64) any { return measure.BootstrapClusters(s, singles(xs), nil) },
+		"clusters": func(s uint64) any { return measure.BootstrapClusters(s, [][]float64{xs[:5], xs[5:9], xs[9:30]}, nil) },
 		"lower": func(s uint64) any {
-			return measure.LowerBootstrapClusters(s, [][][2]float64{{{1, 2}}, {{2, 3}, {5, 7}}, {{3, 9}}, {{1, 4}}})
+			return measure.LowerBootstrapClusters(s, [][][2]float64{{{1, 2}}, {{2, 3}, {5, 7}}, {{3, 9}}, {{1, 4}}}, nil)
 		},
-		"paired": func(s uint64) any { return measure.PairedBootstrapClusters(s, differences(xs, noise(2, 30, 0))) },
+		"paired": func(s uint64) any { return measure.PairedBootstrapClusters(s, differences(xs, noise(2, 30, 0)), nil) },
 	} {
 		if d := cmp.Diff(f(3), f(3)); d != "" {
 			t.Errorf("%s: the same seed gives another: %s", name, d)
@@ -122,7 +122,7 @@ func TestSeedDecides(t *testing.T) {
 // count.
 func TestIntervalOfMany(t *testing.T) {
 	xs := noise(5, 400, 20)
-	mean := measure.BootstrapClusters(1, singles(xs))
+	mean := measure.BootstrapClusters(1, singles(xs), nil)
 	if w := (mean.High - mean.Low) / 2; !near(w, 1.96/20, 0.1*1.96/20) || !near((mean.High+mean.Low)/2, measure.Mean(xs), 0.01) {
 		t.Errorf("%v about %v", mean, measure.Mean(xs))
 	}
@@ -137,7 +137,7 @@ func TestCoverage(t *testing.T) {
 		for i := range xs {
 			xs[i] = r.ExpFloat64()
 		}
-		if i := measure.BootstrapClusters(1, singles(xs)); i.Low <= 1 && 1 <= i.High {
+		if i := measure.BootstrapClusters(1, singles(xs), nil); i.Low <= 1 && 1 <= i.High {
 			in++
 		}
 	}
@@ -147,14 +147,40 @@ func TestCoverage(t *testing.T) {
 }
 
 func TestSmallSamples(t *testing.T) {
-	if d := cmp.Diff(measure.Interval{}, measure.BootstrapClusters(1, nil)); d != "" {
+	if d := cmp.Diff(measure.Interval{}, measure.BootstrapClusters(1, nil, nil)); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(measure.Interval{}, measure.BootstrapClusters(1, [][]float64{nil, {}})); d != "" {
+	if d := cmp.Diff(measure.Interval{}, measure.BootstrapClusters(1, [][]float64{nil, {}}, nil)); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(measure.Interval{Low: 4, High: 4}, measure.BootstrapClusters(1, [][]float64{{4}})); d != "" {
+	if d := cmp.Diff(measure.Interval{Low: 4, High: 4}, measure.BootstrapClusters(1, [][]float64{{4}}, nil)); d != "" {
 		t.Error(d)
+	}
+}
+
+// Users are drawn first: if each user's values are equal, they say no more than one, and the
+// clusters of one user do not count for p.
+func TestUsersAreDrawnFirst(t *testing.T) {
+	xs := noise(6, 12, 3)
+	var clusters [][]float64
+	var users []int
+	for user, x := range xs {
+		for range 10 {
+			clusters, users = append(clusters, []float64{x}), append(users, user)
+		}
+	}
+	once, drawn := measure.BootstrapClusters(1, singles(xs), nil), measure.BootstrapClusters(1, clusters, users)
+	if !near(drawn.High-drawn.Low, once.High-once.Low, 0.1*(once.High-once.Low)) {
+		t.Errorf("once %v, as users %v", once, drawn)
+	}
+	if apart := measure.BootstrapClusters(1, clusters, nil); (drawn.High - drawn.Low) < 2*(apart.High-apart.Low) {
+		t.Errorf("without users %v, with users %v", apart, drawn)
+	}
+	if p := measure.PairedBootstrapClusters(1, clusters, users); p.P < math.Ldexp(1, -11) || p.N != 120 {
+		t.Errorf("%+v", p)
+	}
+	if p := measure.PairedBootstrapClusters(1, [][]float64{{1}, {2}, {3}, {1}, {2}, {3}}, []int{7, 7, 7, 2, 2, 2}); p.P != 0.5 {
+		t.Errorf("two users: %+v", p)
 	}
 }
 
@@ -167,19 +193,19 @@ func TestClustersAreDrawnWhole(t *testing.T) {
 		five = append(five, []float64{x, x, x, x, x})
 		flat = append(flat, x, x, x, x, x)
 	}
-	once, all, clustered := measure.BootstrapClusters(1, singles(xs)), measure.BootstrapClusters(1, singles(flat)), measure.BootstrapClusters(1, five)
+	once, all, clustered := measure.BootstrapClusters(1, singles(xs), nil), measure.BootstrapClusters(1, singles(flat), nil), measure.BootstrapClusters(1, five, nil)
 	if !near(once.Low, clustered.Low, 1e-9) || !near(once.High, clustered.High, 1e-9) {
 		t.Errorf("once %v, five times %v", once, clustered)
 	}
 	if ratio := (clustered.High - clustered.Low) / (all.High - all.Low); !near(ratio, math.Sqrt(5), 0.2) {
 		t.Errorf("wider by %v than without clusters", ratio)
 	}
-	p := measure.PairedBootstrapClusters(1, append(five, nil))
+	p := measure.PairedBootstrapClusters(1, append(five, nil), nil)
 	if p.N != 200 || !near(p.Diff, measure.Mean(xs), 1e-9) || !near(p.Low, once.Low, 1e-9) {
 		t.Errorf("paired: %+v", p)
 	}
 	// Values are weighted, not clusters.
-	if p := measure.PairedBootstrapClusters(1, [][]float64{{1}, {4, 4, 4}}); p.Diff != 3.25 || p.N != 4 || p.Low != 1 || p.High != 4 {
+	if p := measure.PairedBootstrapClusters(1, [][]float64{{1}, {4, 4, 4}}, nil); p.Diff != 3.25 || p.N != 4 || p.Low != 1 || p.High != 4 {
 		t.Errorf("of unequal size: %+v", p)
 	}
 }
@@ -209,14 +235,14 @@ func TestPaired(t *testing.T) {
 		{"nothing", nil, nil, 1, 1, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := measure.PairedBootstrapClusters(1, differences(tc.a, tc.b))
+			p := measure.PairedBootstrapClusters(1, differences(tc.a, tc.b), nil)
 			if p.P < tc.pLow || p.P > tc.pHigh || p.High < 0 != tc.low0 || p.Low > 0 != tc.above0 {
 				t.Errorf("%+v", p)
 			}
 			if p.N != len(tc.a) || !near(p.Diff, measure.Mean(tc.a)-measure.Mean(tc.b), 1e-9) {
 				t.Errorf("%d pairs, %v", p.N, p.Diff)
 			}
-			q := measure.PairedBootstrapClusters(1, differences(tc.b, tc.a))
+			q := measure.PairedBootstrapClusters(1, differences(tc.b, tc.a), nil)
 			if !near(q.P, p.P, 1e-12) || !near(q.Low, -p.High, 1e-9) || !near(q.High, -p.Low, 1e-9) || !near(q.Diff, -p.Diff, 1e-9) {
 				t.Errorf("the other way round: %+v, %+v", p, q)
 			}
@@ -242,7 +268,7 @@ func TestLower(t *testing.T) {
 		{"two", [][][2]float64{pair(50, 100), pair(300, 200)}, measure.Interval{Low: -0.5, High: 0.5}},
 		{"whole clusters are drawn", [][][2]float64{{{50, 100}, {300, 200}}, {{1, 3}, {349, 297}}}, measure.Interval{Low: -350.0/300 + 1, High: -350.0/300 + 1}},
 	} {
-		got := measure.LowerBootstrapClusters(1, tc.clusters)
+		got := measure.LowerBootstrapClusters(1, tc.clusters, nil)
 		if !near(got.Low, tc.want.Low, 1e-9) || !near(got.High, tc.want.High, 1e-9) {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
@@ -254,8 +280,8 @@ func TestLower(t *testing.T) {
 	for _, p := range [][2]float64{{1, 10}, {1, 500}, {1, 20}, {1, 900}} {
 		pairs, diffs = append(pairs, pair(p[0], p[1])), append(diffs, []float64{p[0] - p[1]})
 	}
-	d := measure.PairedBootstrapClusters(1, diffs)
-	got := measure.LowerBootstrapClusters(1, pairs)
+	d := measure.PairedBootstrapClusters(1, diffs, nil)
+	got := measure.LowerBootstrapClusters(1, pairs, nil)
 	if mean := 1430.0 / 4; -d.Low/mean <= 1 || got.High > 1 || got.Low <= 0 || d.High >= 0 {
 		t.Errorf("%v, %+v", got, d)
 	}
@@ -265,7 +291,7 @@ func TestLower(t *testing.T) {
 func TestPAgreesWithInterval(t *testing.T) {
 	seen := map[bool]int{}
 	for i := range 20 {
-		p := measure.PairedBootstrapClusters(1, singles(noise(11, 40, 0.04*float64(i))))
+		p := measure.PairedBootstrapClusters(1, singles(noise(11, 40, 0.04*float64(i))), nil)
 		outside := p.Low > 0 || p.High < 0
 		if outside != (p.P < 0.05) {
 			t.Errorf("%+v", p)

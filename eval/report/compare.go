@@ -138,7 +138,7 @@ func compared(x, y *runData, p Pair, test bool) Compared {
 		}
 		line := MeasureComparison{Name: m.name, Pairs: len(diff.keys), A: ma, B: mb, Diff: mb - ma}
 		if test {
-			t := measure.PairedBootstrapClusters(x.run.Plan.Seed, diff.clusters())
+			t := diff.test(x.run.Plan.Seed)
 			line.Test = &Test{t.Interval, t.P, t.P < 0.05}
 		}
 		out.Measures = append(out.Measures, line)

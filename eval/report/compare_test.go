@@ -54,7 +54,8 @@ func TestCompareSystems(t *testing.T) {
 	}
 }
 
-// Ten questions that all take half the time show a difference.
+// Ten questions of one user that all take half the time show a difference. Two users show
+// none, however many questions they ask.
 func TestCompareMore(t *testing.T) {
 	r := tiny()
 	for i := range r.Units {
@@ -71,6 +72,17 @@ func TestCompareMore(t *testing.T) {
 		}
 	}
 	c, err := report.Compare(r, r, report.Pair{A: "ragcache", B: "percached"}, report.Pair{A: "ragcache", B: "ragcache"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range c.Systems[0].Measures {
+		if m.Test.Differ || m.Test.P != 0.5 {
+			t.Errorf("%s: %+v", m.Name, m.Test)
+		}
+	}
+	r.Run.Users = r.Run.Users[:1]
+	r.Units = slices.DeleteFunc(r.Units, func(u eval.Unit) bool { return u.User != r.Run.Users[0].Name })
+	c, err = report.Compare(r, r, report.Pair{A: "ragcache", B: "percached"}, report.Pair{A: "ragcache", B: "ragcache"})
 	if err != nil {
 		t.Fatal(err)
 	}

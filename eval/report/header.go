@@ -199,8 +199,7 @@ func (data *runData) notes() []string {
 	p := &data.run.Plan
 	said := []string{
 		"Latency is what the client waited for the whole answer. Means include misses and stored answers. The repeats of a question count as their median, then the mean is over questions. A failed answer has no latency; it counts as asked and as wrong.",
-		"Intervals are 95 %. Those of means are by a bootstrap that draws whole questions, each with its paraphrases and with the same user's questions of the same text. Those of counts are by Wilson. With few questions they are too narrow.",
-		"The questions of one user share a cache, so they are not independent, although the intervals assume it.",
+		"Intervals are 95 %. Those of means are by a bootstrap that draws users and then whole questions of each, with their paraphrases and with the same user's questions of the same text. With few users they are too narrow. Those of counts are by Wilson, as if all questions were independent.",
 		fmt.Sprintf("All systems ran in one percached with one model, and each question was asked of all of them in turn, so the noise of the machine affects all. Warm-up questions (%d) are left out.", p.Warmup),
 		"Stages are means over all answers with repeats. \"between\" is time in percached outside of the stages, \"outside\" is what the client waited beyond percached's total. The first token and the total include several stages.",
 		"Floating-point operations are computed from the model's shape and the tokens that were computed and attended to; the machine does not count them. The embedding model is left out. Those of idle work are an estimate: each token is assumed to attend to as many tokens as in the reference's answers.",

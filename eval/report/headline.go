@@ -137,7 +137,7 @@ func (data *runData) compareQuality(ours, naive *System) *QualityComparison {
 	w := &QualityComparison{Ours: us, Naive: them, Within: us.Mean >= them.Low && us.Mean <= them.High, Above: us.Mean > them.High}
 	rouge := right(func(s *scores) float64 { return s.rougeL })
 	diff, _, _ := reduceRepeats(data.responses[ours.Name], rouge, measure.Mean).minus(reduceRepeats(data.responses[naive.Name], rouge, measure.Mean))
-	paired := measure.PairedBootstrapClusters(data.run.Plan.Seed, diff.clusters())
+	paired := diff.test(data.run.Plan.Seed)
 	w.Paired = PairedDifference{paired.N, paired.Diff, paired.Interval, paired.P}
 	w.Lower = w.Paired.High < 0
 	return w
@@ -180,8 +180,9 @@ func (data *runData) difference(ours, theirs string, of metric) Difference {
 	if d.Pairs == 0 || them == 0 {
 		return d
 	}
-	paired := measure.PairedBootstrapClusters(data.run.Plan.Seed, diff.clusters())
-	lower := measure.LowerBootstrapClusters(data.run.Plan.Seed, p.pairs(q, diff.keys))
+	paired := diff.test(data.run.Plan.Seed)
+	pairs, users := p.pairs(q, diff.keys)
+	lower := measure.LowerBootstrapClusters(data.run.Plan.Seed, pairs, users)
 	d.Percent, d.P = 100*(1-us/them), paired.P
 	d.Low, d.High = 100*lower.Low, 100*lower.High
 	return d

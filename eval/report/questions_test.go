@@ -119,15 +119,23 @@ func TestIntervalsFromQuestions(t *testing.T) {
 					groups[question] = int(parse(t, q["group"]))
 				}
 				var xs []float64
-				var drawn []int
+				var drawn, users []int
+				names, seen := map[string]int{}, map[int]bool{}
 				for _, question := range order {
 					reduce := measure.Mean
 					if of.table == "latency" {
 						reduce = measure.Median
 					}
 					xs, drawn = append(xs, reduce(values[question])), append(drawn, groups[question])
+					user, _, _ := strings.Cut(question, " ")
+					if _, ok := names[user]; !ok {
+						names[user] = len(names)
+					}
+					if !seen[groups[question]] {
+						seen[groups[question]], users = true, append(users, names[user])
+					}
 				}
-				interval := measure.BootstrapClusters(res.Run.Plan.Seed, measure.Clusters(xs, drawn))
+				interval := measure.BootstrapClusters(res.Run.Plan.Seed, measure.Clusters(xs, drawn), users)
 				for end, got := range map[string]float64{"": measure.Mean(xs), "_low": interval.Low, "_high": interval.High} {
 					if in := parse(t, want[of.measure+end]); math.Abs(in-got) > 2e-4*math.Max(1, in) {
 						t.Errorf("%s: %s%s of %s is %v, of its questions %v", name, of.measure, end, want["system"], in, got)

@@ -158,13 +158,26 @@ func (p perQuestion) values() []float64 {
 	return xs
 }
 
-// clusters are the values of the questions that are drawn together.
-func (p perQuestion) clusters() [][]float64 {
-	groups := make([]int, len(p.keys))
-	for i, k := range p.keys {
+// clusters are the values of the questions that are drawn together, and the user of each
+// cluster.
+func (p perQuestion) clusters() (values [][]float64, users []int) {
+	return clustered(p, p.values(), p.keys)
+}
+
+// clustered groups values of questions.
+func clustered[V any](p perQuestion, values []V, keys []key) (clusters [][]V, users []int) {
+	groups, numbers := make([]int, len(keys)), map[string]int{}
+	seen := map[int]bool{}
+	for i, k := range keys {
 		groups[i] = p.group[k]
+		if _, ok := numbers[k.user]; !ok {
+			numbers[k.user] = len(numbers)
+		}
+		if !seen[groups[i]] { // in the order of the clusters
+			seen[groups[i]], users = true, append(users, numbers[k.user])
+		}
 	}
-	return measure.Clusters(p.values(), groups)
+	return measure.Clusters(values, groups), users
 }
 
 // minus is the difference for each question that both have, and the means of both.
@@ -180,13 +193,19 @@ func (p perQuestion) minus(q perQuestion) (diff perQuestion, ours, theirs float6
 	return diff, measure.Mean(a), measure.Mean(b)
 }
 
+// test compares with 0.
+func (p perQuestion) test(seed uint64) measure.Paired {
+	values, users := p.clusters()
+	return measure.PairedBootstrapClusters(seed, values, users)
+}
+
 // pairs are both values of the shared questions.
-func (p perQuestion) pairs(q perQuestion, shared []key) [][][2]float64 {
-	pairs, groups := make([][2]float64, len(shared)), make([]int, len(shared))
+func (p perQuestion) pairs(q perQuestion, shared []key) (pairs [][][2]float64, users []int) {
+	both := make([][2]float64, len(shared))
 	for i, k := range shared {
-		pairs[i], groups[i] = [2]float64{p.at[k], q.at[k]}, p.group[k]
+		both[i] = [2]float64{p.at[k], q.at[k]}
 	}
-	return measure.Clusters(pairs, groups)
+	return clustered(p, both, shared)
 }
 
 // Estimate is a mean over Of questions, with its 95 % interval.
@@ -200,7 +219,8 @@ func (p perQuestion) estimate(seed uint64) Estimate {
 	if len(p.keys) == 0 {
 		return Estimate{}
 	}
-	return Estimate{len(p.keys), measure.Mean(p.values()), measure.BootstrapClusters(seed, p.clusters())}
+	values, users := p.clusters()
+	return Estimate{len(p.keys), measure.Mean(p.values()), measure.BootstrapClusters(seed, values, users)}
 }
 
 // Times summarizes milliseconds by question.

@@ -50,7 +50,7 @@ func TestBeside(t *testing.T) {
 	}
 	for _, want := range []string{
 		"## Run 1: plain", "## Run 2: plain", "2 CPUs (slow CPU)", "| ragcache | 100.00 (100.00 to 100.00) |", "| 200.00 (200.00 to 200.00) |",
-		"| meancache | 95.00 (1.00 to 194.00) | 57.13 (1.00 to 116.40) | - | - |",
+		"| meancache | 95.00 (23.25 to 194.00) | 57.13 (14.25 to 116.40) | - | - |",
 	} {
 		if !strings.Contains(files["side-by-side.md"], want) {
 			t.Errorf("no %q in\n%s", want, files["side-by-side.md"])

@@ -10,6 +10,22 @@ import (
 	"github.com/percached/percached/qabank"
 )
 
+// A space without a guard stores what stands in no document, and serves it again.
+func TestUngroundedWithoutGuard(t *testing.T) {
+	set := answer.Default()
+	set.Guard = false
+	o := llmtest.DefaultOptions()
+	o.Script = func(percached.Prompt, string) (string, bool) { return "It is $64,000.", true }
+	w := newWorld(t, set, o, func(p *answer.Parts) { p.Unchecked = false })
+	w.docs.put("Heron was approved. Its budget is $46,000 and Tamsin leads it.")
+	if a := w.ask(t, "What is the budget of Heron?"); a.Grounded || a.Entry == (qabank.ID{}) {
+		t.Errorf("%+v", a)
+	}
+	if a := w.ask(t, "What is the budget of Heron?"); a.Outcome != answer.AnswerHit || a.Text != "It is $64,000." {
+		t.Errorf("%+v", a)
+	}
+}
+
 // An answer that stands in no document says so, shows the best passage, and is not stored.
 // "The documents do not say" is an answer like others.
 func TestGrounded(t *testing.T) {
