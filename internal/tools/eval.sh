@@ -9,11 +9,12 @@
 # mised_layout_validation.jsonl.gz. OUT gets a folder for each run, which holds text of the
 # data, and OUT/results with the reports, which do not.
 #
-# The tables, and the hours that each takes with both models on two cores:
+# The tables, and the hours that each takes with both models on two cores. TABLE-smollm2 and
+# TABLE-gemma take one model:
 #
-#	mail        48 mails in EnronQA's layout, in the inboxes of 12 people     4
-#	talks       five conversations of LoCoMo                                 3
-#	meetings    six meetings of QMSum, each question also in other words     2.5
+#	mail        48 mails in EnronQA's layout, in the inboxes of 12 people     2.5
+#	talks       five conversations of LoCoMo                                 2.5
+#	meetings    six meetings of QMSum, each question also in other words     1.6
 #	ablation    mail of three people: percached without one part             1 (SmolLM2)
 #	thresholds, strides, limits                                              1 (SmolLM2)
 set -eu
@@ -76,15 +77,22 @@ meetings="--dataset mised --path $out/data/mised.jsonl.gz --meetings 1 --paraphr
 systems=naive,ragcache,meancache,ragcache+meancache,ragcache-parallel,sleep-time,percache,percached
 
 for table; do
+	chosen="smollm2 gemma"
+	case $table in
+	*-smollm2 | *-gemma)
+		chosen=${table##*-}
+		table=${table%-*}
+		;;
+	esac
 	case $table in
 	mail)
-		for model in smollm2 gemma; do run mail $model $mail --systems $systems; done
+		for model in $chosen; do run mail $model $mail --systems $systems; done
 		;;
 	talks)
-		for model in smollm2 gemma; do run talks $model --dataset locomo --path "$data/locomo_5.json" --questions 16 --systems $systems; done
+		for model in $chosen; do run talks $model --dataset locomo --path "$data/locomo_5.json" --questions 16 --systems $systems; done
 		;;
 	meetings)
-		for model in smollm2 gemma; do run meetings $model $meetings --systems $systems; done
+		for model in $chosen; do run meetings $model $meetings --systems $systems; done
 		;;
 	ablation)
 		run ablation smollm2 $mail --users 3 --systems percached,percached-no-bank,percached-no-tensors,percached-no-prediction,percached-no-drafts,percached-sequential,percached-no-idle
