@@ -55,6 +55,19 @@ func (d *Data) Hidden(where string) {
 	d.Skipped = append(d.Skipped, Skipped{Where: where, Reason: "hidden", Usual: true})
 }
 
+// Askable is an error if the data of a path has no question to ask. It names the last thing
+// that was skipped, which may explain that.
+func (d *Data) Askable(path string) error {
+	if len(d.Sets) > 0 {
+		return nil
+	}
+	err := fmt.Errorf("%s holds no question to ask", path)
+	if last := d.LastSkipped(); last != "" {
+		err = fmt.Errorf("%w; %s", err, last)
+	}
+	return err
+}
+
 // LastSkipped describes the last thing that was skipped. It may explain why nothing was
 // found. It is empty if nothing was skipped.
 func (d *Data) LastSkipped() string {

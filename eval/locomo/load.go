@@ -61,11 +61,7 @@ func Load(path string, users int) (*eval.Data, error) {
 		}
 		d.Sets = append(d.Sets, set)
 	}
-	if len(d.Sets) == 0 {
-		err := fmt.Errorf("%s holds no question to ask", path)
-		if last := d.LastSkipped(); last != "" {
-			err = fmt.Errorf("%w; %s", err, last)
-		}
+	if err := d.Askable(path); err != nil {
 		return nil, err
 	}
 	return d, nil

@@ -37,11 +37,7 @@ func Load(path string, o Options) (*eval.Data, error) {
 		return nil, err
 	}
 	l.users(o.Meetings)
-	if d := l.data; len(d.Sets) == 0 {
-		err := fmt.Errorf("%s holds no question to ask", path)
-		if last := d.LastSkipped(); last != "" {
-			err = fmt.Errorf("%w; %s", err, last)
-		}
+	if err := l.data.Askable(path); err != nil {
 		return nil, err
 	}
 	return l.data, nil
