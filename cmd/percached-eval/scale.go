@@ -169,13 +169,23 @@ func (o *scaling) run(ctx context.Context, stderr io.Writer) (_ *scaleReport, er
 			continue
 		}
 		r.of, r.began = c.name, time.Now()
-		if err := c.measure(ctx, r, pending[c.name]); err != nil {
+		if err := r.measure(ctx, c, pending[c.name]); err != nil {
 			r.progress.clear()
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
 	r.progress.clear()
 	return r.report(), nil
+}
+
+// measure measures points of a curve on a new daemon, which the curve starts.
+func (r *scaleRun) measure(ctx context.Context, c *scaleCurve, points []int) (err error) {
+	d, err := newScaleDaemon(r.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	return c.measure(ctx, r, d, points)
 }
 
 // rewind goes to the end of the last whole line of the file.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -11,12 +10,7 @@ import (
 )
 
 // scaleChunks adds mails to one space, and stops at each point.
-func scaleChunks(ctx context.Context, r *scaleRun, points []int) (err error) {
-	d, err := newScaleDaemon(r.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.close()) }()
+func scaleChunks(ctx context.Context, r *scaleRun, d *scaleDaemon, points []int) error {
 	if err := d.start(ctx, 1, r.stderr); err != nil {
 		return err
 	}

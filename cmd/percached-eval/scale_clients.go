@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/base/cmdline"
@@ -10,12 +9,7 @@ import (
 )
 
 // scaleClients puts one daemon under the load of ever more clients.
-func scaleClients(ctx context.Context, r *scaleRun, points []int) (err error) {
-	d, err := newScaleDaemon(r.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.close()) }()
+func scaleClients(ctx context.Context, r *scaleRun, d *scaleDaemon, points []int) error {
 	if err := d.start(ctx, 1, r.stderr); err != nil {
 		return err
 	}

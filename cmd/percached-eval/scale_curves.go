@@ -13,7 +13,7 @@ type scaleCurve struct {
 	points []int
 	// The estimated seconds before the first point, of a point, and of a thousand more.
 	first, fixed, thousand float64
-	measure                func(ctx context.Context, r *scaleRun, points []int) error
+	measure                func(ctx context.Context, r *scaleRun, d *scaleDaemon, points []int) error
 	columns                []scaleColumn
 }
 

@@ -15,12 +15,7 @@ import (
 )
 
 // scaleEntries fills the bank without a model, and starts a daemon at each point.
-func scaleEntries(ctx context.Context, r *scaleRun, points []int) (err error) {
-	d, err := newScaleDaemon(r.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.close()) }()
+func scaleEntries(ctx context.Context, r *scaleRun, d *scaleDaemon, points []int) error {
 	done := 0
 	for _, n := range points {
 		r.part(done, n)

@@ -10,12 +10,7 @@ import (
 )
 
 // scaleQuestions asks one daemon ever more questions of the same kind.
-func scaleQuestions(ctx context.Context, r *scaleRun, points []int) (err error) {
-	d, err := newScaleDaemon(r.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.close()) }()
+func scaleQuestions(ctx context.Context, r *scaleRun, d *scaleDaemon, points []int) error {
 	if err := d.start(ctx, 1, r.stderr); err != nil {
 		return err
 	}

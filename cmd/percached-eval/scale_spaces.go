@@ -23,12 +23,7 @@ func mailsToUpload(ctx context.Context, n int) (all []client.NewDocument, err er
 }
 
 // scaleOfSpaces adds spaces with a mail each.
-func scaleOfSpaces(ctx context.Context, r *scaleRun, points []int) (err error) {
-	d, err := newScaleDaemon(r.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.close()) }()
+func scaleOfSpaces(ctx context.Context, r *scaleRun, d *scaleDaemon, points []int) error {
 	if err := d.start(ctx, scaleWorkers, r.stderr); err != nil {
 		return err
 	}
