@@ -47,7 +47,10 @@ func scaleQuestions(ctx context.Context, r *scaleRun, d *scaleDaemon, points []i
 		v := scaleValues{}
 		v.latest(latest)
 		d.usage(v)
-		if err := errors.Join(d.startTimed(ctx, v, hitsSpace, r.stderr), r.add(n, v)); err != nil {
+		if err := d.startTimed(ctx, v, hitsSpace, r.stderr); err != nil {
+			return err
+		}
+		if err := r.add(n, v); err != nil {
 			return err
 		}
 		r.progress.end()
