@@ -247,7 +247,8 @@ func layPrompt(e tokenizer, q Question, s Settings, chunks []rankedChunk) (laidP
 
 // promptSegments makes the segments of a prompt without their tokens. With a task, the
 // question follows the task and the model's reply is begun for it, so that the model
-// answers and does not continue a text. A model with turns gets parallel chunks as
+// answers and does not continue a text. The reply to a request is not: a small model answers
+// "Summarize the meeting." with "No." A model with turns gets parallel chunks as
 // quotations; sequential chunks it reads better without. The client's instructions and the
 // conversation stand before the chunks: so their tensors are reused whatever the chunks are,
 // and those of chunks too in parallel placement.
@@ -260,7 +261,7 @@ func (s Settings) promptSegments(chat percached.ChatFormat, chunks []string, q *
 	case s.Task == "":
 	case chat.Plain():
 		chat.Question = "\n\n"
-	case !chat.NoOpening:
+	case !chat.NoOpening && !isRequest(q.Text):
 		chat.Answer += "Answer:"
 	}
 	if task != "" {

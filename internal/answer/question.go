@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -154,6 +155,20 @@ func (q *Question) promptText(marked bool) string {
 		return questionMark + q.Text
 	}
 	return q.Text
+}
+
+// questionWords begin a question that may lack its question mark.
+var questionWords = strings.Fields("who whom whose when where why how what which who's when's where's how's what's " +
+	"am are can could did do does had has have is may might must shall should was were will would")
+
+// isRequest reports whether a text asks for something, such as a summary, without a question.
+func isRequest(text string) bool {
+	words := strings.Fields(strings.ToLower(strings.ReplaceAll(text, "’", "'")))
+	if len(words) == 0 {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(words[len(words)-1])
+	return !strings.ContainsRune("?？؟", last) && !slices.Contains(questionWords, words[0])
 }
 
 func (t *Turn) promptText() string {

@@ -74,7 +74,7 @@ const belowThreshold = 0.3
 
 // promptVersion counts changes of the prompt's layout. What was measured with another
 // layout is measured again.
-const promptVersion = 1
+const promptVersion = 2
 
 // Default is for models that were not trained for one placement. The threshold depends on
 // the embedder: this one was measured with all-MiniLM-L6-v2, and is for embedders that

@@ -54,6 +54,32 @@ func TestTask(t *testing.T) {
 	}
 }
 
+// The reply to a request is not begun. Questions are questions without a question mark, too.
+func TestRequest(t *testing.T) {
+	chat := percached.ChatFormat{Name: "chatml", Answer: "<a>"}
+	set := Default()
+	set.Task = DefaultTask
+	for text, want := range map[string]string{
+		"Who came?":                         "<a>Answer:",
+		"who came":                          "<a>Answer:",
+		"What’s the code":                   "<a>Answer:",
+		"Is it paid":                        "<a>Answer:",
+		"Can you list all who came?":        "<a>Answer:",
+		"誰が来ましたか？":                          "<a>Answer:",
+		"Summarize the meeting.":            "<a>",
+		"list all who came":                 "<a>",
+		"Fasse die Besprechung zusammen.":   "<a>",
+		"the budget for Heron":              "<a>",
+		"Is it paid? Answer with yes or no": "<a>Answer:",
+	} {
+		segments := set.promptSegments(chat, nil, &Question{Text: text}, talk{})
+		last := segments[len(segments)-1].Texts
+		if got := last[len(last)-1].Text; got != want {
+			t.Errorf("%s: the reply begins with %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Instructions that are not percached's own may want more than a sentence. The question is
 // marked behind them and behind earlier turns.
 func TestTaskBesideInstructions(t *testing.T) {

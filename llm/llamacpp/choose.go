@@ -13,7 +13,8 @@ import (
 )
 
 // chooser returns a func that chooses the next token: the best, or drawn by temperature,
-// of those that the grammar allows.
+// of those that the grammar allows. The first one does not end the answer: small models
+// answer some questions with nothing.
 func (r *run) chooser(ctx context.Context, s percached.Sampling) func() (int32, error) {
 	pick, choose := greedy, func() (int32, error) { return r.cache.best(), nil }
 	if s.Temperature > 0 {
@@ -33,11 +34,33 @@ func (r *run) chooser(ctx context.Context, s percached.Sampling) func() (int32, 
 			r.cache.clear(true)
 			err = fault.New(fault.Internal, opDecode, "%w", llm.ErrNotFinite)
 		}
-		if err == nil && r.grammar != nil {
+		switch {
+		case err != nil:
+		case r.grammar != nil:
 			t, err = r.allowed(ctx, t, pick)
+		case r.result.Usage.Generated == 0 && r.vocab.ends(t):
+			t, err = r.something(pick)
 		}
 		return t, err
 	}
+}
+
+// something chooses a token that does not end the answer.
+func (r *run) something(pick func([]float32) int32) (int32, error) {
+	logits, err := r.cache.logits()
+	if err != nil {
+		return 0, err
+	}
+	for t, ends := range r.vocab.tokenTexts().ends {
+		if ends {
+			logits[t] = noChance()
+		}
+	}
+	t := pick(logits)
+	if t < 0 {
+		return 0, fault.New(fault.Internal, opDecode, "every token of the model ends the answer")
+	}
+	return t, nil
 }
 
 // greedy is the best token; -1 if no score is finite.
