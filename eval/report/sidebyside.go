@@ -177,13 +177,19 @@ func (c *severalRuns) differing() (names []string) {
 	return names
 }
 
-// runNames name the runs by machine or by model. No two names are the same.
+// runNames name the runs by machine or by model, and by their data if it is not the same. No
+// two names are the same.
 func runNames(runs []*runData, by string) (names []string) {
+	of := func(r *runData) string { return r.run.Dataset }
+	oneDataset := len(slices.CompactFunc(slices.Clone(runs), func(a, b *runData) bool { return of(a) == of(b) })) == 1
 	for i, data := range runs {
 		m := &data.run.Machine
 		name := fmt.Sprintf("%s, %d CPUs", cmp.Or(m.CPU, m.OS+"/"+m.Arch), m.CPUs)
 		if by == byModel {
 			name = cmp.Or(data.run.Model.Name, "model without a name")
+		}
+		if !oneDataset {
+			name += ", " + of(data)
 		}
 		if slices.Contains(names, name) {
 			name += fmt.Sprintf(" (run %d)", i+1)

@@ -69,3 +69,22 @@ func TestBeside(t *testing.T) {
 		t.Error("one run stands beside itself")
 	}
 }
+
+// Runs over different data are named by their data.
+func TestBesideByData(t *testing.T) {
+	one, other := tiny(), tiny()
+	other.Run.Dataset = "locomo"
+	dir := t.TempDir()
+	if err := report.SideBySide(dir, []*eval.Results{one, other}); err != nil {
+		t.Fatal(err)
+	}
+	drawing, err := os.ReadFile(filepath.Join(dir, "figures", "side-by-side-model.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{", plain<", ", locomo<"} {
+		if !strings.Contains(string(drawing), want) {
+			t.Errorf("no %q in %s", want, drawing)
+		}
+	}
+}

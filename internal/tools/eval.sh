@@ -17,13 +17,14 @@
 #	meetings    six meetings of QMSum, each question also in other words     1.6
 #	ablation    mail of three people: percached without one part             1 (SmolLM2)
 #	thresholds, strides, limits                                              1 (SmolLM2)
+#	overall     the first three side by side, as far as they have run
 set -eu
 
 percached=${1:?name the percached-eval to measure with}
 data=${2:?name the folder of the data}
 out=${3:?name the folder for results}
 shift 3
-[ $# -gt 0 ] || set -- mail talks meetings ablation thresholds strides limits
+[ $# -gt 0 ] || set -- mail talks meetings ablation thresholds strides limits overall
 models=${XDG_CACHE_HOME:-$HOME/.cache}/percached/models
 
 for file in enronqa_layout_dev.jsonl enron_g_to_z.jsonl.gz locomo_5.json mised_layout_validation.jsonl.gz; do
@@ -107,6 +108,13 @@ for table; do
 		;;
 	limits)
 		run limits smollm2 $mail --users 1 --systems "$(for v in 8 17 35 69 138; do printf 'ragcache@limit=%s,percached@limit=%s,' $v $v; done)naive"
+		;;
+	overall)
+		runs=
+		for name in mail-smollm2 talks-smollm2 meetings-smollm2 mail-gemma talks-gemma meetings-gemma; do
+			if [ -e "$out/results/$name" ]; then runs="$runs $out/$name"; fi
+		done
+		"$percached" report $runs --out "$out/results/overall" >/dev/null
 		;;
 	*)
 		echo "There is no table $table. The tables are at the top of $0." >&2
