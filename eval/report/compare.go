@@ -51,7 +51,7 @@ type MeasureComparison struct {
 	Test  *Test   `json:"test,omitempty"`
 }
 
-// Test is a paired bootstrap over questions.
+// Test is a paired bootstrap over users and their questions.
 type Test struct {
 	measure.Interval         // of Diff
 	P                float64 `json:"p"`

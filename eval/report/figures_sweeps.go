@@ -10,7 +10,7 @@ import (
 	"github.com/percached/percached/eval/measure"
 )
 
-const meansOfSweeps = "Means over all users and questions, misses included, with 95 % intervals by bootstrap over questions. The repeats of a question count as one."
+const meansOfSweeps = "Means over all users and questions, misses included, with 95 % intervals by a bootstrap over users and their questions. The repeats of a question count as one."
 
 // sweeps are the systems with one setting at several values, of which the run has answers.
 func (m *figureMaker) sweeps(key string) (all []Sweep) {

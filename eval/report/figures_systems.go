@@ -11,7 +11,7 @@ import (
 
 const (
 	noAnswers    = "no system has answered a question yet"
-	meansOfTimes = "Means with 95 % intervals by bootstrap over questions. The repeats of a question count as their median."
+	meansOfTimes = "Means with 95 % intervals by a bootstrap over users and their questions. The repeats of a question count as their median."
 )
 
 // barsOf is a panel of bars, one for each system.
@@ -180,7 +180,7 @@ func (m *figureMaker) quality() ([]eval.Figure, string) {
 	}
 	f := eval.Figure{
 		ID: "quality", Title: "Quality of answers by system", Columns: 2,
-		Note: "Means over questions with a known right answer, with 95 % intervals by bootstrap over questions. A failed answer counts as 0.",
+		Note: "Means over questions with a known right answer, with 95 % intervals by a bootstrap over users and their questions. A failed answer counts as 0.",
 	}
 	found := 0
 	for _, one := range []struct {

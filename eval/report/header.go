@@ -182,7 +182,7 @@ func (h *Header) facts() []string {
 		}
 		facts = append(facts, "settings that are not defaults: "+strings.Join(set, " "))
 	}
-	return append(facts, fmt.Sprintf("began %s, took %.1f s", h.Began.Format("2006-01-02 15:04 MST"), h.Seconds))
+	return append(facts, fmt.Sprintf("began %s; the users took %.1f s in all", h.Began.Format("2006-01-02 15:04 MST"), h.Seconds))
 }
 
 // idleBound says how much idle work percached may do. The protocol bounds the idle work of

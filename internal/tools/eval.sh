@@ -39,9 +39,10 @@ if ! command -v python3 >/dev/null; then
 	exit 1
 fi
 
-# Each processor measures a user of its own, with one thread. Threads of a small model that
-# wait for each other take a fifth more time.
-export PERCACHED_THREADS=1 PERCACHED_MAX_TOKENS=32
+# Each processor measures a user of its own, with one thread, unless PERCACHED_THREADS and
+# EVAL_AT_ONCE say otherwise. Threads of a small model that wait for each other take a fifth
+# more time.
+export PERCACHED_THREADS="${PERCACHED_THREADS:-1}" PERCACHED_MAX_TOKENS=32
 export PERCACHED_EMBED_MODEL="$models/all-MiniLM-L6-v2-F16.gguf"
 at_once=${EVAL_AT_ONCE:-$(nproc)}
 
