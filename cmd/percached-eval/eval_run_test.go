@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -239,11 +240,13 @@ func plainDemo(t *testing.T, documentsKept int) string {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile(`"document": "<([^>]+)>"`)
+	mail := regexp.MustCompile(`"document": "<([^>]+)>"`)
+	named := regexp.MustCompile(`"document": "([^"]+)"`)
 	var asked []byte
 	for line := range bytes.Lines(questions) {
-		if of := named.FindSubmatch(line); of == nil || about[string(of[1])+".eml"] {
-			asked = append(asked, named.ReplaceAll(line, []byte(`"document": "$1.eml"`))...)
+		line = mail.ReplaceAll(line, []byte(`"document": "$1.eml"`))
+		if of := named.FindSubmatch(line); of != nil && about[path.Base(string(of[1]))] {
+			asked = append(asked, line...)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "questions.jsonl"), asked, 0o600); err != nil {
