@@ -37,7 +37,7 @@ CLIENT_PROBLEMS = perl -pi -e 's/"json"\) && true:/"json") && rsp.StatusCode >= 
 .PHONY: help need build build-eval demo models test race check bench eval rehearse generate generated clients spec page release sweep peer system system-tests
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 need:
 	@sh internal/tools/need.sh
