@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -231,5 +232,41 @@ func fit(t *testing.T, data []byte) {
 	}
 	if n > 1<<20 {
 		t.Errorf("%d bytes of text", n)
+	}
+}
+
+// A note is kept once, however many places refer to it.
+func TestSharedNoteMemory(t *testing.T) {
+	data := wordFile(t, para(strings.Repeat(`<w:r><w:footnoteReference w:id="1"/></w:r>`, 1_000)),
+		"word/footnotes.xml", `<w:footnotes `+wordSpace+`><w:footnote w:id="1">`+para(run(strings.Repeat("x", 1<<20)))+`</w:footnote></w:footnotes>`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d, err := readAll(t, data, Default())
+	runtime.ReadMemStats(&after)
+	if total := after.TotalAlloc - before.TotalAlloc; total > 64<<20 {
+		t.Errorf("%d MiB were taken in all", total>>20)
+	}
+	if err == nil || len(d.Parts) != 1 || len(d.Parts[0].Paragraphs) == 0 || !strings.HasPrefix(d.Parts[0].Paragraphs[0], "Footnote: x") {
+		t.Errorf("%d parts, %v", len(d.Parts), err)
+	}
+}
+
+// Paragraphs whose ends were deleted are joined up to a limit, since each join copies.
+func TestEndlessParagraph(t *testing.T) {
+	p := para(`<w:pPr><w:rPr><w:del w:id="3"/></w:rPr></w:pPr>` + run(strings.Repeat("x", 1<<10)))
+	var before, after runtime.MemStats
+	data := wordFile(t, strings.Repeat(p, 4_000))
+	runtime.ReadMemStats(&before)
+	d, err := readAll(t, data, Default())
+	runtime.ReadMemStats(&after)
+	if total := after.TotalAlloc - before.TotalAlloc; total > 1<<30 {
+		t.Errorf("%d MiB were taken in all", total>>20)
+	}
+	n := 0
+	for _, text := range d.Parts[0].Paragraphs {
+		n += len(text)
+	}
+	if err != nil || n < 4_000<<10 {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }

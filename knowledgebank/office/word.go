@@ -27,6 +27,9 @@ func (f *flow) add(text string, item bool) {
 	f.item = item
 }
 
+// maxOpen bounds what waits for the next paragraph, because each one copies it.
+const maxOpen = 64 << 10
+
 // lines adds the lines of a table as one paragraph.
 func (f *flow) lines(lines []string) {
 	f.add(strings.Join(lines, "\n"), false)
@@ -114,7 +117,7 @@ func (w *word) paragraph(x *scan, to *flow) error {
 	if text != "" && !p.open && to.open == "" {
 		label = w.numbers.label(w.numberOf(p))
 	}
-	if p.open {
+	if p.open && len(to.open) < maxOpen {
 		to.open += text
 	} else {
 		to.add(label+text, label != "")
@@ -159,7 +162,7 @@ func (w *word) inner(x *scan, p *paragraph) error {
 			p.text.WriteByte('-')
 		case "footnoteReference", "endnoteReference":
 			if note := w.notes[strings.TrimSuffix(e.name, "Reference")+"s"+e.get("id")]; note != "" {
-				p.remarks = append(p.remarks, "Footnote: "+note)
+				p.remarks = append(p.remarks, note)
 			}
 		case "commentReference":
 			if c := w.comments[e.get("id")]; c != "" {
@@ -320,7 +323,7 @@ func (w *word) readNotes(part, typ string) error {
 			if typ == "comments" {
 				w.comments[e.get("id")] = remark(e.get("author"), text)
 			} else {
-				w.notes[typ+e.get("id")] = text
+				w.notes[typ+e.get("id")] = "Footnote: " + text // once, because many places may refer to it
 			}
 			return nil
 		}, nil)

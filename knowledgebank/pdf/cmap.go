@@ -146,6 +146,8 @@ func (f *file) readCMap(s *stream, depth int) *cmap {
 		w, isWord := v.(word)
 		switch {
 		case !ok || isWord && w == end:
+			const text, cid = 32, 16 // bytes of one; many fonts may share them in the file
+			f.budget.spendBytes(text*len(m.texts) + cid*len(m.cids))
 			return m
 		case !isWord:
 			if len(args) < 4*maxRanges {

@@ -277,9 +277,10 @@ func (p *program) form(s *stream, outer dict) {
 	p.tm, p.lm = tm, lm
 }
 
-// numbers resolves the elements of an array.
+// numbers resolves the elements of an array, as many as a matrix has.
 func (p *program) numbers(v any) array {
-	a := slices.Clone(p.f.array(v))
+	a := p.f.array(v)
+	a = slices.Clone(a[:min(len(a), len(matrix{}))])
 	for i := range a {
 		a[i] = p.f.number(a[i])
 	}
@@ -292,6 +293,10 @@ func (p *program) mark(properties dict) {
 	}
 	m := mark{}
 	if s, ok := p.f.resolve(properties["ActualText"]).(str); ok {
+		const perStep = 64
+		if !p.f.budget.spendSteps(len(s) / perStep) {
+			return
+		}
 		m.actual, m.has = textString(s), true
 	}
 	p.marks = append(p.marks, m)

@@ -98,7 +98,11 @@ func (f *file) simpleEncoding(t *font, d dict) {
 		}
 	}
 	code := 0
-	for _, v := range f.array(encoding["Differences"]) {
+	differences := f.array(encoding["Differences"])
+	if !f.budget.spendSteps(len(differences)) {
+		return
+	}
+	for _, v := range differences {
 		switch v := f.resolve(v).(type) {
 		case int:
 			code = v
@@ -203,11 +207,15 @@ func (f *file) composite(t *font, d dict) {
 // cidWidths reads "c [w1 w2 ...]" and "from to w".
 func (f *file) cidWidths(w array) []widthRange {
 	var out []widthRange
-	for len(w) >= 2 && len(out) < maxRanges {
+	const each = 64 // bytes of a range, which many fonts may share in the file
+	for len(w) >= 2 && len(out) < maxRanges && f.budget.spendBytes(each) {
 		lo := f.int(w[0], -1)
-		if each := f.array(w[1]); each != nil {
-			r := widthRange{lo: lo, hi: lo + len(each) - 1}
-			for _, v := range each {
+		if widths := f.array(w[1]); widths != nil {
+			if !f.budget.spendBytes(8 * len(widths)) {
+				break
+			}
+			r := widthRange{lo: lo, hi: lo + len(widths) - 1}
+			for _, v := range widths {
 				r.each = append(r.each, f.number(v))
 			}
 			out = append(out, r)

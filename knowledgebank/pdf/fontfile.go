@@ -54,6 +54,7 @@ func trueTypeGlyphs(font table) map[int]rune {
 		}
 	}
 	out := map[int]rune{}
+	left := 1 << 17 // overlapping tables and segments must not cost more than all characters
 	for i := range cmap.u16(2) {
 		platform, encoding := cmap.u16(4+8*i), cmap.u16(6+8*i)
 		if platform != 0 && (platform != 3 || encoding != 1 && encoding != 10) {
@@ -62,9 +63,9 @@ func trueTypeGlyphs(font table) map[int]rune {
 		sub := cmap.from(cmap.u32(8 + 8*i))
 		switch sub.u16(0) {
 		case 4:
-			sub.segments(out)
+			sub.segments(out, &left)
 		case 12:
-			sub.groups(out)
+			sub.groups(out, &left)
 		}
 		if len(out) > 0 {
 			break
@@ -81,15 +82,14 @@ func keepFirst(out map[int]rune, glyph, char int) {
 }
 
 // segments reads a table of format 4.
-func (t table) segments(out map[int]rune) {
+func (t table) segments(out map[int]rune, left *int) {
 	n := t.u16(6) / 2
-	left := 1 << 17 // overlapping segments must not cost more than all characters
 	for i := range n {
 		end, start := t.u16(14+2*i), t.u16(16+2*n+2*i)
 		delta, at := t.u16(16+4*n+2*i), 16+6*n+2*i
 		offset := t.u16(at)
-		for char := start; char <= end && char < 0xffff && left > 0; char++ {
-			left--
+		for char := start; char <= end && char < 0xffff && *left > 0; char++ {
+			*left--
 			glyph := char
 			if offset != 0 {
 				if glyph = t.u16(at + offset + 2*(char-start)); glyph == 0 {
@@ -102,12 +102,11 @@ func (t table) segments(out map[int]rune) {
 }
 
 // groups reads a table of format 12.
-func (t table) groups(out map[int]rune) {
-	left := 1 << 17
+func (t table) groups(out map[int]rune, left *int) {
 	for i := range min(t.u32(12), len(t)/12) {
 		start, end, glyph := t.u32(16+12*i), t.u32(20+12*i), t.u32(24+12*i)
-		for char := start; char <= end && char <= 0x10ffff && left > 0; char++ {
-			left--
+		for char := start; char <= end && char <= 0x10ffff && *left > 0; char++ {
+			*left--
 			keepFirst(out, glyph+char-start, char)
 		}
 	}

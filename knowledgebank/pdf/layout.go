@@ -125,7 +125,7 @@ func (r *row) put(g glyph, at, base float64) {
 		if gap > r.gap(g) {
 			r.space()
 		}
-		if gap > cellGap*g.size && len(r.out) > 0 && marker(string(r.out)) == noMarker {
+		if gap > cellGap*g.size && len(r.out) > 0 && marker(string(r.out[:min(len(r.out), maxMarker)])) == noMarker {
 			r.tabular = true
 		}
 		r.out = append(r.out, g.text...)

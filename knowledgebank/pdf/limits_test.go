@@ -230,3 +230,41 @@ func TestBombMemory(t *testing.T) {
 		t.Errorf("%d MiB were taken in all", total>>20)
 	}
 }
+
+// Fonts that share a long array or stream cost each time what they keep of it.
+func TestSharedFontMemory(t *testing.T) {
+	o := Default()
+	o.MaxBytes = 16 << 20
+	const fonts = 200
+	for name, shared := range map[string]string{
+		"widths":      "[0 [" + strings.Repeat("0 ", 1<<16) + "]]",
+		"ranges":      "[" + strings.Repeat("1 2 3 ", 1<<15) + "]",
+		"differences": "[" + strings.Repeat("/a ", 1<<16) + "]",
+	} {
+		var resources, program strings.Builder
+		for i := range fonts {
+			fmt.Fprintf(&resources, "/F%d << /Type /Font /Subtype /Type0 /DescendantFonts [5 0 R] /Encoding << /Differences 6 0 R >> >> ", i)
+			fmt.Fprintf(&program, "/F%d 1 Tf ", i)
+		}
+		d := document("/Font << "+resources.String()+" >>", "BT "+program.String()+"(x) Tj ET")
+		d.add("<< /Subtype /CIDFontType2 /W 6 0 R >>")
+		d.objects = append(d.objects, shared)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		pages, err := text(d.bytes(), o)
+		runtime.ReadMemStats(&after)
+		check(t, pages, err)
+		if total := after.TotalAlloc - before.TotalAlloc; total > 8*uint64(o.MaxBytes) {
+			t.Errorf("%s: %d MiB were taken in all, %v", name, total>>20, err)
+		}
+	}
+}
+
+// A font of a few bytes may name its table of characters as often as it likes.
+func TestRepeatedTablesOfCharacters(t *testing.T) {
+	font := "\x00\x01\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00cmap\x00\x00\x00\x00\x00\x00\x00\x1c\x00\x00\x00\x20" +
+		"\x00\x04\xff\xff\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"
+	if out := trueTypeGlyphs(table(font)); len(out) > 0 { // it ended
+		t.Error(out)
+	}
+}

@@ -224,6 +224,10 @@ const (
 	ordinal
 )
 
+// maxMarker is how much of a line marker looks at.
+const maxMarker = 16
+
+// marker finds the mark that opens a line.
 func marker(s string) int {
 	w, _, more := strings.Cut(s, " ")
 	if !more {
