@@ -33,6 +33,7 @@ func TestAddEnds(t *testing.T) {
 		"short lines":        "heron\n",
 		"wide characters":    "漢字仮名交文",
 		"one word":           "heron",
+		"long lines":         strings.Repeat("heron ", 600) + "\n",
 		"paragraphs":         "The heron waits.\n\n",
 		"wrapped lines":      "the heron stands in the pond and waits for a fish that\nis slow. ",
 		"marks without ends": "heron, pond; fish, ",
@@ -64,5 +65,14 @@ func TestAddEnds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Whenever the context ends, splitting long units ends with it.
+func TestShortenEnds(t *testing.T) {
+	long := unit{text: strings.Repeat("heron ", 600) + "heron"}
+	long.size = int32(size(long.text))
+	for most := range 8 {
+		shorten(&impatient{Context: context.Background(), most: most}, []unit{long, long, long}, 260)
 	}
 }

@@ -198,7 +198,9 @@ func shorten(ctx context.Context, units []unit, most int) []unit {
 			continue
 		}
 		from := len(out)
-		out = words(ctx, out, u.text)
+		if out = words(ctx, out, u.text); len(out) == from { // ctx has ended
+			return nil
+		}
 		for i := range out[from:] {
 			out[from+i].by = u.by
 		}
