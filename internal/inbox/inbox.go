@@ -180,12 +180,23 @@ func (in *Inbox) prune() (changes []change) {
 // discard deletes records and files that nobody needs. The next Open deletes what
 // cannot be deleted now.
 func (in *Inbox) discard(records []change, files ...string) {
-	if err := in.store.write(records...); err != nil {
+	if err := in.writeMany(records); err != nil {
 		in.o.Logger.Warn("cannot delete records of the inbox", "error", err)
 	}
 	if err := in.disk.remove(files...); err != nil {
 		in.o.Logger.Warn("cannot delete files of the inbox", "error", err)
 	}
+}
+
+// writeMany writes changes that are independent of each other.
+func (in *Inbox) writeMany(changes []change) error {
+	const together = 1000 // fit into one transaction
+	for some := range slices.Chunk(changes, together) {
+		if err := in.store.write(some...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stored reads the record of an upload.

@@ -96,7 +96,7 @@ func (in *Inbox) load() error {
 	for _, w := range in.withheld {
 		in.seq = max(in.seq, w.Upto)
 	}
-	if err := in.store.write(append(useless, in.prune()...)...); err != nil {
+	if err := in.writeMany(append(useless, in.prune()...)); err != nil {
 		return err
 	}
 	if in.release() {

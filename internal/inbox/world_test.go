@@ -204,6 +204,21 @@ func mustOpenWorld(t *testing.T, dir string, change func(*inbox.Options)) *world
 	return w
 }
 
+// More records than fit into a transaction are deleted when they are too old.
+func TestOpenPrunesMany(t *testing.T) {
+	dir := t.TempDir()
+	w, err := openWorld(dir, nil)
+	if err == nil {
+		err = errors.Join(inbox.PutEnded(w.Meta, 2000), w.close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := mustOpenWorld(t, dir, nil).List("mail", 10); len(left) > 0 {
+		t.Errorf("%d are left", len(left))
+	}
+}
+
 // One upload with mail, JSON lines and a file that cannot be read.
 func TestRealLibrary(t *testing.T) {
 	w := mustOpenWorld(t, t.TempDir(), nil)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -375,4 +376,16 @@ func TestWaiting(t *testing.T) {
 		t.Error(err)
 	}
 	w.reopen(false)
+}
+
+// More notes than fit into a transaction are deleted when all is clean.
+func TestCleanUpManyNotes(t *testing.T) {
+	w := newWorld(t)
+	for i := range 2000 {
+		w.set(false, true, fmt.Sprint(i), nil)
+	}
+	w.ok(w.CleanUp(context.Background(), nil))
+	if due, err := w.NeedsCleanUp(); due || err != nil {
+		t.Error(due, err)
+	}
 }

@@ -78,14 +78,22 @@ func readPending(v []byte) (*pending, error) {
 
 // deleteNotes deletes notes and records that only meta must still be cleaned.
 func (l *Library) deleteNotes(ps []*pending) error {
-	return l.Meta.Update(func(tx *kv.Tx) error {
-		for _, p := range ps {
-			if err := tx.Delete(p.key()); err != nil {
-				return err
+	const together = 1000 // fit into one transaction
+	for {
+		some := ps[:min(together, len(ps))]
+		ps = ps[len(some):]
+		err := l.Meta.Update(func(tx *kv.Tx) error {
+			for _, p := range some {
+				if err := tx.Delete(p.key()); err != nil {
+					return err
+				}
 			}
+			return tx.Set(cleanMarkKey(), []byte{pendingVersion})
+		})
+		if err != nil || len(ps) == 0 {
+			return err
 		}
-		return tx.Set(cleanMarkKey(), []byte{pendingVersion})
-	})
+	}
 }
 
 // keepIncoming records that incoming documents and their space stay. Otherwise completing
