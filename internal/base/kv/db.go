@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -58,9 +57,7 @@ func Open(dir string, o Options) (*DB, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fault.New(fault.Invalid, op, "%w", err)
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // rename and remove the folder itself, not a link to it
-	}
+	dir = realDir(dir) // rename and remove the folder itself, not a link to it
 	if isLocked(dir) {
 		return nil, fault.New(fault.Conflict, op, "another process uses %s", dir)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +59,7 @@ func inspectTables(dir string, o Options) error {
 	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
 	if errors.Is(err, os.ErrNotExist) {
 		for _, pattern := range []string{"*.sst", "*.vlog", "*.mem"} {
-			if found, _ := filepath.Glob(filepath.Join(dir, pattern)); len(found) > 0 {
+			if found, _ := fs.Glob(os.DirFS(dir), pattern); len(found) > 0 {
 				return errors.New("the manifest is missing")
 			}
 		}

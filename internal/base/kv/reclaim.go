@@ -183,8 +183,9 @@ func (db *DB) collect(share float64) error {
 // logs returns the filled sizes of the value-log files.
 func (db *DB) logs() map[string]int64 {
 	sizes := map[string]int64{}
-	found, _ := filepath.Glob(filepath.Join(db.dir, "*.vlog"))
-	for _, path := range found {
+	found, _ := fs.Glob(os.DirFS(db.dir), "*.vlog")
+	for _, name := range found {
+		path := filepath.Join(db.dir, name)
 		if info, err := os.Stat(path); err == nil {
 			sizes[path] = db.written(info)
 		}

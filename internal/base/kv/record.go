@@ -173,9 +173,9 @@ func (j *journal) committed(commit uint64) error {
 
 // newestLog returns the highest number of a memtable's log.
 func newestLog(dir string) (newest uint32) {
-	found, _ := filepath.Glob(filepath.Join(dir, "*.mem"))
-	for _, path := range found {
-		if id, ok := logNumber(filepath.Base(path)); ok {
+	found, _ := fs.Glob(os.DirFS(dir), "*.mem")
+	for _, name := range found {
+		if id, ok := logNumber(name); ok {
 			newest = max(newest, id)
 		}
 	}

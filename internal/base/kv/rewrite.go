@@ -317,8 +317,24 @@ func finishSwap(dir string) error {
 // Exists says whether Open would find a database at dir, including one that an interrupted
 // rewrite left.
 func Exists(dir string) bool {
+	dir = realDir(dir)
 	files, _ := os.ReadDir(dir)
 	return len(files) > 0 || pathExists(dir+lastSuffix)
+}
+
+// realDir follows a link, also one to a folder that an interrupted rewrite has renamed.
+func realDir(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	to, err := os.Readlink(dir)
+	switch {
+	case err != nil:
+		return dir
+	case filepath.IsAbs(to):
+		return to
+	}
+	return filepath.Join(filepath.Dir(dir), to)
 }
 
 func pathExists(path string) bool {

@@ -31,9 +31,7 @@ type Salvaged struct {
 // leaves one of the two databases complete.
 func Salvage(ctx context.Context, dir string, o Options) (Salvaged, error) {
 	const op = "kv.Salvage"
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
+	dir = realDir(dir)
 	if isLocked(dir) {
 		return Salvaged{}, fault.New(fault.Conflict, op, "another process uses %s", dir)
 	}

@@ -169,3 +169,38 @@ func TestRewriteCannotSwap(t *testing.T) {
 	}
 	holds(t, dir, "old")
 }
+
+// A crash between the renames of a swap is completed behind a link, too, which leads nowhere then.
+func TestCrashInSwapBehindLink(t *testing.T) {
+	for name, to := range map[string]func(at string) string{
+		"absolute": func(at string) string { return filepath.Join(at, "big") },
+		"relative": func(string) string { return "big" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := t.TempDir()
+			folder, link := filepath.Join(at, "big"), filepath.Join(at, "meta")
+			make1(t, folder, "old")
+			make1(t, folder+nextSuffix, "new")
+			if err := errors.Join(os.Symlink(to(at), link), os.Rename(folder, folder+lastSuffix)); err != nil {
+				t.Fatal(err)
+			}
+			if !Exists(link) {
+				t.Error("it is said to be missing")
+			}
+			db, err := Open(link, small())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if err := db.View(func(tx *Tx) error {
+				v, err := tx.Get([]byte("k"))
+				if string(v) != "new" {
+					t.Errorf("it holds %q", v)
+				}
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
