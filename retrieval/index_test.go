@@ -335,3 +335,12 @@ func keyCount(t *testing.T, b *bench, space string) int {
 	}
 	return n
 }
+
+// The folder's name may have any characters.
+func TestFolderNameWithMarks(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Dir = filepath.Join(o.Dir, "a[b") })
+	b.feed.add("s", numbered(0, 3)...)
+	b.update()
+	b.reopen()
+	b.whole("again", numbered(0, 3))
+}

@@ -18,13 +18,13 @@ import (
 // checksum, which bleve writes and never reads. The list of these files has a seal
 // beside it while the index is closed; after a crash there is none.
 func checkFiles(dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.zap"))
+	names, err := fs.Glob(os.DirFS(dir), "*.zap")
 	if err != nil {
 		return err
 	}
-	for _, p := range paths {
-		if err := checkSegment(p); err != nil {
-			return fmt.Errorf("%w: %s: %w", errDamaged, filepath.Base(p), err)
+	for _, name := range names {
+		if err := checkSegment(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("%w: %s: %w", errDamaged, name, err)
 		}
 	}
 	want, err := os.ReadFile(filepath.Join(dir, sealFile))

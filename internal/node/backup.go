@@ -218,7 +218,7 @@ func readFile(at, name string, fn func(name string, content []byte) error) error
 
 // ContentsIn counts what a data folder holds that nobody uses.
 func CountFolder(h *home.Home, o kv.Options) (s Contents, err error) {
-	uploads, err := filepath.Glob(h.Path("inbox", "*.spool"))
+	uploads, err := fs.Glob(os.DirFS(h.Path("inbox")), "*.spool")
 	if err != nil {
 		return s, fmt.Errorf("inbox: %w", err)
 	}

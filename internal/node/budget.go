@@ -1,6 +1,8 @@
 package node
 
 import (
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -289,12 +291,13 @@ func (n *Node) tooLarge(path string, model budget.Model, m budget.Memory) error 
 func (n *Node) smallestModel(free int64) string {
 	var best string
 	least := free
-	files, _ := filepath.Glob(n.Home.Path("models", "*.gguf"))
-	for _, path := range files {
+	folder := n.Home.Path("models")
+	files, _ := fs.Glob(os.DirFS(folder), "*.gguf")
+	for _, file := range files {
 		l := llamacpp.Default()
-		l.Model, l.GPULayers = path, 0
+		l.Model, l.GPULayers = filepath.Join(folder, file), 0
 		d, err := llamacpp.DemandOf(l)
-		name := strings.TrimSuffix(filepath.Base(path), ".gguf")
+		name := strings.TrimSuffix(file, ".gguf")
 		if need := modelOf(d).On(budget.Memory{Available: free}, 0).Needs(); err == nil && d.Writes && need <= least && !strings.HasPrefix(name, "nano-") {
 			best, least = name, need
 		}

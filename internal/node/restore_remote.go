@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -45,11 +46,15 @@ func RestoreRemote(ctx context.Context, c config.Config, store *remotebackup.Sto
 
 // dropReplaced removes the unpacked files that every increment has completely.
 func (s *stagedRestore) dropReplaced() error {
-	uploads, err := filepath.Glob(filepath.Join(s.home.Staged("inbox"), "*.upload"))
+	inbox := s.home.Staged("inbox")
+	uploads, err := fs.Glob(os.DirFS(inbox), "*.upload")
 	if err != nil {
 		return stageError(err)
 	}
-	for _, at := range append(uploads, filepath.Join(s.home.Staged("inbox"), "withheld"), s.home.Staged("percached.conf"), s.home.Staged("prompts")) {
+	for i, name := range uploads {
+		uploads[i] = filepath.Join(inbox, name)
+	}
+	for _, at := range append(uploads, filepath.Join(inbox, "withheld"), s.home.Staged("percached.conf"), s.home.Staged("prompts")) {
 		if err := os.RemoveAll(at); err != nil {
 			return stageError(err)
 		}

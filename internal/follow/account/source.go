@@ -113,9 +113,9 @@ const (
 
 // List returns all sources in the order of their names.
 func (s *Store) List() (all []Source, err error) {
-	names, err := filepath.Glob(filepath.Join(s.files.Sources(), "*"+recordEnding))
-	for _, path := range names {
-		source, err := s.read(path)
+	names, err := fs.Glob(os.DirFS(s.files.Sources()), "*"+recordEnding)
+	for _, name := range names {
+		source, err := s.read(filepath.Join(s.files.Sources(), name))
 		if err != nil {
 			return nil, err
 		}
