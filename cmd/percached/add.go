@@ -280,9 +280,13 @@ func reasonText(err error) string {
 }
 
 // sendPortion uploads some files and waits until they are stored. If the upload is refused,
-// it sends the two halves separately, so that one bad file does not keep out the others.
+// or fails for good, it sends the two halves separately, so that one bad file does not keep
+// out the others.
 func (a *addRun) sendPortion(ctx context.Context, files []inputFile) error {
 	sent, err := a.send(ctx, files)
+	if err == nil && sent != nil {
+		err = a.awaitUpload(ctx, sent, len(files))
+	}
 	switch {
 	case badFile(err) && len(files) > 1:
 		half := len(files) / 2
@@ -297,10 +301,6 @@ func (a *addRun) sendPortion(ctx context.Context, files []inputFile) error {
 		}
 	case err != nil:
 		return err
-	case sent != nil:
-		if err := a.awaitUpload(ctx, sent); err != nil {
-			return err
-		}
 	}
 	for _, f := range files {
 		a.done += f.size
@@ -310,8 +310,12 @@ func (a *addRun) sendPortion(ctx context.Context, files []inputFile) error {
 }
 
 // awaitUpload waits until an upload ends, and adds its counts to the report.
-func (a *addRun) awaitUpload(ctx context.Context, sent *client.UploadStatus) error {
+func (a *addRun) awaitUpload(ctx context.Context, sent *client.UploadStatus, files int) error {
 	up, err := a.follow(ctx, sent)
+	failed := err == nil && up.State == client.UploadStateFailed
+	if failed && files > 1 { // all are sent again, and counted then
+		return uploadFailed{errors.New(deref(up.Error))}
+	}
 	switch {
 	case ctx.Err() != nil:
 		up = a.cancel(ctx, up)
@@ -324,8 +328,8 @@ func (a *addRun) awaitUpload(ctx context.Context, sent *client.UploadStatus) err
 	r.Added, r.Unchanged, r.Replaced = r.Added+up.Added, r.Unchanged+up.Unchanged, r.Replaced+up.Replaced
 	r.Failed, r.DeletedBefore, r.Chunks = r.Failed+up.Failed, r.DeletedBefore+up.DeletedBefore, r.Chunks+up.Chunks
 	r.Failures, r.LeftOut = append(r.Failures, up.Failures...), append(r.LeftOut, up.LeftOut...)
-	if err == nil && up.State == client.UploadStateFailed {
-		err = fault.New(fault.Unavailable, "cli.add", "%s", deref(up.Error))
+	if failed {
+		err = uploadFailed{errors.New(deref(up.Error))}
 	}
 	return err
 }

@@ -20,9 +20,12 @@ type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
 
+// uploadFailed is the reason of an upload that percached does not try again.
+type uploadFailed struct{ error }
+
 // badFile says that a file caused the error, so other files may succeed.
 func badFile(err error) bool {
-	if errors.As(err, new(readError)) {
+	if errors.As(err, new(readError)) || errors.As(err, new(uploadFailed)) {
 		return true
 	}
 	p, ok := errors.AsType[*client.ProblemError](err)

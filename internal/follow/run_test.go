@@ -80,6 +80,10 @@ func TestInStep(t *testing.T) {
 			holds: "a.md deep/b.txt four three", changes: []string{"changed box.mbox 2"},
 		},
 		{
+			name: "a note is emptied but for a line end", change: func(w *world) { w.write("a.md", "\n") },
+			holds: "deep/b.txt four one three two", changes: []string{"changed a.md 1"},
+		},
+		{
 			name: "a mail is also elsewhere", change: func(w *world) {
 				w.write("copy.eml", mail("three"))
 				w.must()

@@ -191,6 +191,10 @@ func (r *run) lookOnce(ctx context.Context, path string, was *record) (*content,
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
+	if !all.words { // it holds nothing, as an empty file; the daemon would refuse it
+		clear(seen)
+		c.Documents, c.unread = nil, nil
+	}
 	c.Sum = hex.EncodeToString(sum.Sum(nil))
 	c.Unread = len(c.Documents) == 0
 	if was != nil {
@@ -223,6 +227,7 @@ type hashed struct {
 	prefix string // the hash of the part before the mark
 	last   []byte // the last bytes before the mark
 	next   []byte // the first bytes behind it
+	words  bool   // something but white space was read
 	err    error
 }
 
@@ -232,6 +237,7 @@ func (h *hashed) Read(p []byte) (int, error) {
 	}
 	n, err := h.in.Read(p)
 	h.sum.Write(p[:n])
+	h.words = h.words || len(bytes.TrimSpace(p[:n])) > 0
 	if h.n < h.mark {
 		h.last = append(h.last, p[max(0, n-4):n]...)
 		h.last = h.last[max(0, len(h.last)-4):]
