@@ -311,8 +311,9 @@ const (
 	maxQuestion = 64 << 10
 	maxAnswer   = 1 << 20
 	maxName     = 1 << 10
-	maxEvidence = 1 << 10
 	maxVector   = 1 << 16
+	// MaxEvidence bounds the evidence of an entry, and its sources.
+	MaxEvidence = 1 << 10
 )
 
 // validate reports all faults that prevent storing the entry.
@@ -336,11 +337,11 @@ func (e *Entry) validate() error {
 	if Normalise(e.Question) == "" {
 		errs = append(errs, errors.New("the question is empty"))
 	}
-	if len(e.Evidence) > maxEvidence {
-		errs = append(errs, fmt.Errorf("%d pieces of evidence exceed the maximum of %d", len(e.Evidence), maxEvidence))
+	if len(e.Evidence) > MaxEvidence {
+		errs = append(errs, fmt.Errorf("%d pieces of evidence exceed the maximum of %d", len(e.Evidence), MaxEvidence))
 	}
-	if len(e.Sources) > maxEvidence {
-		errs = append(errs, fmt.Errorf("%d sources exceed the maximum of %d", len(e.Sources), maxEvidence))
+	if len(e.Sources) > MaxEvidence {
+		errs = append(errs, fmt.Errorf("%d sources exceed the maximum of %d", len(e.Sources), MaxEvidence))
 	}
 	if len(e.Vector) > maxVector || (len(e.Vector) == 0) != (e.Embedder == "") {
 		errs = append(errs, fmt.Errorf("a vector of %d values needs an embedder, and an embedder a vector", len(e.Vector)))

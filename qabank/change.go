@@ -134,7 +134,7 @@ func (b *Bank) Veto(ctx context.Context, space, asked string, id ID) error {
 	v.chunks = slices.Clone(s.pairs[[2]ID{v.a, v.b}])
 	b.mu.RUnlock()
 	for _, c := range e.citedChunks() {
-		if !slices.Contains(v.chunks, c) && len(v.chunks) < maxEvidence {
+		if !slices.Contains(v.chunks, c) && len(v.chunks) < MaxEvidence {
 			v.chunks = append(v.chunks, c)
 		}
 	}

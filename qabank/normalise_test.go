@@ -31,6 +31,7 @@ func TestNormaliseKeepsApart(t *testing.T) {
 		{"Is it C?", "Is it C++?", "Is it C#?", "Is it .C?", "Is it C*?", "Is it c'?", "Is it @C?"},
 		{"Is it 5?", "Is it -5?", "Is it $5?", "Is it 5%?", "Is it €5?", "Is it #5?", "Is it .5?", "Is it 5!", "Is it 5²?", "Is it 52?", "Is it (5)?", "Is it 5'?", "Is it 5\"?", "Is it ½5", "Is it <5", "Is it 5+"},
 		{"Is it 1.5?", "Is it 15?", "Is it 1,5?", "Is it 1:5?", "Is it 1/5?", "Is it 1-5?", "Is it 1 5?"},
+		{"Is it < 5?", "Is it > 5?", "Is it = 5?", "Is it <= 5?", "Is it >= 5?", "Is it 5?"},
 		{"Is it down?", "Is IT down?"},
 		{"Does us know?", "Does US know?"},
 		{"Is it 5 mW?", "Is it 5 MW?"},

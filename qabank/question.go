@@ -11,8 +11,8 @@ import (
 
 const (
 	// marks without meaning before and after a word
-	opening = "\"'([{<«‹¿¡"
-	closing = "\"'.,;:!?)]}>»›…。、，；：！？"
+	opening = "\"'([{«‹¿¡"
+	closing = "\"'.,;:!?)]}»›…。、，；：！？"
 	// Small words that are names in capitals: IT is not it.
 	small = " am an as at do in is it me no or so to up us who "
 	// Units in which the case of a letter is a factor, or bits or bytes.

@@ -92,7 +92,7 @@ func writeChunks(w *sealed.Writer, cs []percached.ChunkID) {
 }
 
 func readChunks(r *sealed.Reader) (cs []percached.ChunkID) {
-	for range r.Count(maxEvidence, 16) {
+	for range r.Count(MaxEvidence, 16) {
 		var c percached.ChunkID
 		copy(c[:], r.Take(16))
 		cs = append(cs, c)
@@ -163,7 +163,7 @@ func decodeContent(value []byte) (Entry, error) {
 	e.Question, e.Answer = r.Text(maxQuestion), r.Text(maxAnswer)
 	e.Embedder, e.Origin, e.Settings = r.Text(maxName), r.Text(maxName), r.Text(maxName)
 	e.Made, e.Expires = r.Time(), r.Time()
-	if n := r.Count(maxEvidence, 24); n > 0 {
+	if n := r.Count(MaxEvidence, 24); n > 0 {
 		e.Evidence = make([]percached.Evidence, n)
 		for i := range e.Evidence {
 			copy(e.Evidence[i].Chunk[:], r.Take(16))
