@@ -20,6 +20,8 @@ type Source struct {
 	File   string    // the name of the file that it was sent in; unlike a path it does not replace a missing title
 	Date   time.Time // the zero time when unknown
 	Blocks []Block   // in order
+	// Whole keeps a short text in one chunk, also if chunks have fewer words. It is not stored.
+	Whole bool
 	// Again adds the document although the user deleted it before. It is not stored.
 	Again bool
 	// Notes say what could not be read: "attachment photo.jpg (image/jpeg) not read".
@@ -38,6 +40,8 @@ type Block struct {
 const (
 	// maxChunks is the most chunks of a document: about five million words.
 	maxChunks = 50_000
+	// wholeWords is how long a text in one chunk can be.
+	wholeWords = 1000
 	// maxName is the longest key or path, in bytes.
 	maxName = 4096
 )
@@ -74,7 +78,11 @@ func (b *Bank) prepare(ctx context.Context, s *Source) (*item, error) {
 		Format: line(s.Format), Path: cmp.Or(s.Path, s.File), Date: s.Date, Added: b.o.Now().Round(0),
 	}}
 	d := &it.document
-	pieces := cut(ctx, units(ctx, s), b.o.ChunkWords)
+	words := b.o.ChunkWords
+	if s.Whole {
+		words = max(words, wholeWords)
+	}
+	pieces := cut(ctx, units(ctx, s), words)
 	if err := ctx.Err(); err != nil {
 		return nil, fault.Wrap(op, err)
 	}

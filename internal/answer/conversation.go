@@ -65,6 +65,10 @@ func (a *Asker) openDialog(q *Question) (d dialog, err error) {
 		q.Earlier = append(q.Earlier, Turn{t.Role, t.Text})
 		q.said = append(q.said, t.Chunks...)
 	}
+	q.said = unique(q.said)
+	if q.alive, err = a.Knowledge.Chunks(q.Space, q.said); err != nil {
+		return d, err
+	}
 	if d.Instructions != "" {
 		q.Instructions, q.instructed = strings.TrimSpace(d.Instructions+"\n\n"+q.Instructions), true
 	}
@@ -120,13 +124,15 @@ func (a *Asker) continueDialog(q Question, d dialog, answer *Answer) {
 		for _, c := range answer.Citations {
 			said.Chunks = append(said.Chunks, c.Chunk)
 		}
+		cited := slices.Clone(said.Chunks)
 		said.Chunks = unique(append(said.Chunks, q.saidChunks()...))
 		asked := q.Text
 		if q.asked != "" {
 			asked = q.asked
 		}
 		if err := a.Keep(func() error {
-			if now, err := a.Knowledge.Chunks(q.Space, said.Chunks); err != nil || len(now) < len(said.Chunks) {
+			// What earlier turns rest on may have been replaced since, but not forgotten.
+			if now, err := a.Knowledge.Chunks(q.Space, cited); err != nil || len(now) < len(cited) {
 				return errGone
 			}
 			if now, ok := a.Conversations.Head(q.Space, d.ID); !ok || now.Forgotten != d.Forgotten { // the prompt had what is gone

@@ -3,6 +3,7 @@ package answer_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -254,5 +255,60 @@ func TestTurnsRestOnEarlierTurns(t *testing.T) {
 	d.docs.drop(secret)
 	if n, err := d.talks.Forget("s", []percached.ChunkID{secret}); n != 4 || err != nil {
 		t.Errorf("%d turns are forgotten, %v", n, err)
+	}
+}
+
+// A conversation goes on when a document was replaced that an earlier answer cited.
+func TestConversationAfterReplacement(t *testing.T) {
+	d := startDialog(t, percached.Parallel)
+	old := d.docs.put("The code is 4711.")
+	d.ask("What is the code?")
+	d.docs.drop(old)
+	d.docs.put("The code is 4712.")
+	d.ask(leaning)
+	if _, turns, err := d.talks.Get("s", conversation.ID(d.id)); len(turns) != 4 || err != nil {
+		t.Errorf("%d turns, %v", len(turns), err)
+	}
+}
+
+// What is deleted while a question is answered that follows on an answer from it is in no history.
+func TestForgottenTurnsAreNotRemembered(t *testing.T) {
+	d := startDialog(t, percached.Parallel)
+	one := 1
+	d.docs.configure(percached.Settings{K: &one})
+	secret := d.docs.put("The code is 4711.")
+	d.ask("What is the code?")
+	d.before = func() {
+		d.before = nil
+		d.docs.drop(secret)
+		d.Settle()
+		if _, err := d.history.Forget("s", []percached.ChunkID{secret}); err != nil {
+			t.Error(err)
+		}
+	}
+	d.ask(leaning)
+	all, err := d.history.Recent("s", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		if slices.Contains(r.Chunks, secret) {
+			t.Errorf("%q came back", r.Question)
+		}
+	}
+}
+
+// Turns that rest on the same chunks leave room in the bank.
+func TestLongConversationIsStored(t *testing.T) {
+	d := startDialog(t, percached.Parallel)
+	var ids []percached.ChunkID
+	for i := range 60 {
+		ids = append(ids, d.docs.put(fmt.Sprintf("Note %d.", i)))
+	}
+	for range 20 {
+		d.say(said(conversation.User, "What is the budget of Heron?"), conversation.Turn{Role: conversation.Assistant, Text: "50.", Chunks: ids})
+	}
+	if a := d.ask("And of Kite?"); strings.Contains(strings.Join(a.Notes, ";"), "the bank") {
+		t.Errorf("%+v", a.Notes)
 	}
 }

@@ -69,6 +69,7 @@ type Question struct {
 	summary string              // of the turns that the window no longer holds
 	read    uint64              // the space's count of changes when the conversation was read
 	said    []percached.ChunkID // that the conversation's turns rest on
+	alive   []percached.Chunk   // those of them that were there when the conversation was read
 	// instructed says that the instructions are those of the stored conversation.
 	instructed bool
 }

@@ -77,7 +77,7 @@ func (a *Asker) store(ctx context.Context, r request, d draft, whole bool, p *pr
 	defer a.storing.RUnlock()
 	defer p.stageEnded("store", &p.times.Store)
 	answer = d.Answer
-	if !a.unchanged(r.Space, d.found.seq, d.rests) {
+	if !a.unchanged(r.Space, d.found.seq, d.rests) || len(r.saidChunks()) > 0 && !a.unchanged(r.Space, r.read, r.alive) {
 		return answer, false, errGone
 	}
 	if d.made.slices != nil && !a.sameTalk(r, d.found.seq) {
@@ -177,6 +177,9 @@ func (a *Asker) storeEntry(ctx context.Context, r request, d draft) (qabank.ID, 
 	}
 	if r.work == nil {
 		e.Sources = r.saidChunks() // the question was understood from what they say
+		if len(e.Sources) > qabank.MaxEvidence {
+			return qabank.ID{}, nil
+		}
 	}
 	if qabank.RelativeTime(r.Text) {
 		e.Expires = qabank.MidnightAfter(now)

@@ -278,6 +278,8 @@ func (s *Store) Append(space string, id ID, turns ...Turn) (Conversation, error)
 			return Conversation{}, fault.New(fault.Invalid, op, "turn %d has %d bytes, the limit is %d", i, len(t.Text), maxText)
 		case !utf8.ValidString(t.Text):
 			return Conversation{}, fault.New(fault.Invalid, op, "turn %d is not valid UTF-8", i)
+		case len(t.Chunks) > maxChunks: // without all of them, a deletion would leave the turn
+			return Conversation{}, fault.New(fault.Conflict, op, "turn %d rests on %d chunks, the limit is %d; begin another conversation", i, len(t.Chunks), maxChunks)
 		}
 	}
 	s.mu.Lock()
@@ -302,7 +304,6 @@ func (s *Store) Append(space string, id ID, turns ...Turn) (Conversation, error)
 		if turns[i].At.IsZero() {
 			turns[i].At = next.Used
 		}
-		turns[i].Chunks = turns[i].Chunks[:min(maxChunks, len(turns[i].Chunks))]
 		next.Next++
 		next.tail = next.tail.add(turns[i])
 	}

@@ -234,3 +234,14 @@ func TestFull(t *testing.T) {
 		t.Errorf("the oldest of those found stays: %v, the next: %v, a client's own: %v", w.Has("s", oldest), w.Has("s", next), w.Has("s", own))
 	}
 }
+
+// A turn that rests on more chunks than are kept is refused: a deletion would not find it.
+func TestTurnOfManyChunks(t *testing.T) {
+	w := start(t)
+	id := w.create("s", false, user("a"))
+	turn := assistant("b")
+	turn.Chunks = make([]percached.ChunkID, 1001)
+	if _, err := w.Append("s", id, turn); fault.KindOf(err) != fault.Conflict {
+		t.Error(err)
+	}
+}

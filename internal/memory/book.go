@@ -259,7 +259,7 @@ func (b *Book) put(ctx context.Context, space, name string, r fact.Record) error
 		return err
 	}
 	err := b.o.Store(ctx, space, &knowledgebank.Source{
-		Key: name, Title: r.Title(), Source: Format, Format: Format, Date: r.Said, Blocks: []knowledgebank.Block{{Text: r.Body()}},
+		Key: name, Title: r.Title(), Source: Format, Format: Format, Date: r.Said, Blocks: []knowledgebank.Block{{Text: r.Body()}}, Whole: true,
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,5 +235,14 @@ func TestValuesReadBack(t *testing.T) {
 		if _, added, err := w.book.Add(t.Context(), space, fact.Record{What: fact.Note, Value: v, Said: fact.Day(w.now)}); err != nil || !added {
 			t.Errorf("%q: %v %v", v, added, err)
 		}
+	}
+}
+
+// The longest note is a fact, too, in any script.
+func TestLongNote(t *testing.T) {
+	w := newWorld(t)
+	r := fact.Record{What: fact.Note, Value: strings.Repeat("我每天早上七点起床去公园跑步。", 26), Said: fact.Day(w.now)}
+	if _, added, err := w.book.Add(t.Context(), space, r); err != nil || !added {
+		t.Error(added, err)
 	}
 }
