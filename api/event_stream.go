@@ -99,11 +99,21 @@ func (s *eventStream) write(text string) error {
 	return nil
 }
 
+// answered sets the header that says how the answer came about, if nothing was sent yet.
+func (s *eventStream) answered(a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.begun {
+		setAnswerHeader(s.to, a)
+	}
+}
+
 // fail ends the stream with an error. If nothing was sent yet, it returns the error, and the
 // handler fails with it; otherwise it sends an error event.
 func (s *eventStream) fail(err error) error {
 	s.mu.Lock()
 	begun := s.begun
+	s.ended = s.ended || !begun // the error has a status of its own, which no heartbeat may anticipate
 	s.mu.Unlock()
 	if !begun || errors.Is(err, errClientGone) {
 		return err

@@ -95,6 +95,7 @@ type journal struct {
 	grant  Grant  // one that sees what the journal has
 	count  int    // events since it began
 	latest []Event
+	ended  bool // by Forget: so do its streams
 }
 
 func (j *journal) add(e Event) {
@@ -151,7 +152,7 @@ func (h *EventBus) Publish(e Event) {
 	}
 }
 
-// Forget forgets the events kept for a space's tokens. A deleted space's tokens are revoked
+// Forget forgets the events kept for a space's tokens, and ends their streams. A deleted space's tokens are revoked
 // before; those of a new space of the same name must not receive its events.
 func (h *EventBus) Forget(space string) {
 	h.mu.Lock()
@@ -159,6 +160,12 @@ func (h *EventBus) Forget(space string) {
 	for audience, j := range h.journals {
 		if j.grant.isScoped() && j.grant.sees(space) {
 			delete(h.journals, audience)
+			j.ended = true
+		}
+	}
+	for l := range h.subscribers {
+		if l.journal.ended {
+			l.signal()
 		}
 	}
 }
@@ -217,8 +224,8 @@ func (h *EventBus) unsubscribe(l *subscriber) {
 	delete(h.subscribers, l)
 }
 
-// takeEvents returns the events that a subscriber has not received, and whether the bus is
-// closed. If some are not kept any more, the first event says so.
+// takeEvents returns the events that a subscriber has not received, and whether the stream
+// ends. If some are not kept any more, the first event says so.
 func (h *EventBus) takeEvents(l *subscriber, now time.Time) (events []numberedEvent, ended bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -236,7 +243,7 @@ func (h *EventBus) takeEvents(l *subscriber, now time.Time) (events []numberedEv
 		l.position++
 		events = append(events, numberedEvent{j.idAt(l.position), e})
 	}
-	return events, h.closed
+	return events, h.closed || j.ended
 }
 
 // signal marks that there is something to take.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -146,5 +147,34 @@ func TestRevokedListener(t *testing.T) {
 	bus.Publish(Event{Type: EventAnswer, Space: "mail"})
 	if e, ok := nextEvent(t, in); ok {
 		t.Errorf("it hears %+v", e)
+	}
+}
+
+// When a space is deleted, the streams end that saw it: what they heard is forgotten.
+func TestForgetEndsStreams(t *testing.T) {
+	var h EventBus
+	l, _ := h.subscribe(Grant{Space: "mail", Role: RoleAsk, More: map[string]Role{"team": RoleAsk}}, "")
+	h.Forget("mail")
+	select {
+	case <-l.more:
+	default:
+		t.Fatal("the stream hears nothing any more, and does not end")
+	}
+	if _, ended := h.takeEvents(l, time.Time{}); !ended {
+		t.Error("the stream does not end")
+	}
+}
+
+// After an error with a status of its own, no heartbeat begins the stream.
+func TestFailedStreamSendsNothing(t *testing.T) {
+	o, rec := Default(), newRecorder()
+	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
+	s := newEventStream(rec, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{options: &o})))
+	defer s.close()
+	if err := s.fail(errors.New("no")); err == nil {
+		t.Error("the handler does not hear of it")
+	}
+	if _ = s.comment(); rec.Body.Len() > 0 {
+		t.Errorf("it sends %q", rec.Body)
 	}
 }

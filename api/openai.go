@@ -76,7 +76,7 @@ func (s *Server) chatStream(w http.ResponseWriter, r *http.Request, c chatReply)
 	a, _, err := s.answerText(ctx, c.asked, c.stops, func(text string, a Answer) {
 		if !begun {
 			begun = true
-			setAnswerHeader(w, a)
+			out.answered(a)
 			send(c.role())
 		}
 		if text != "" {

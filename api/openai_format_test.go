@@ -211,3 +211,24 @@ func TestToolsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// What was sent stays the beginning of what follows, also if one stop is within another.
+func TestStopsWithinEachOther(t *testing.T) {
+	for _, tt := range []struct {
+		stops chatStops
+		want  string
+	}{{chatStops{"Friday", "ri"}, "On F"}, {chatStops{"day", "Frida"}, "On "}, {chatStops{"day", "Friday"}, "On "}} {
+		const text = "On Friday."
+		sent := ""
+		for n := range len(text) + 1 {
+			now := tt.stops.ready(text[:n])
+			if !strings.HasPrefix(now, sent) {
+				t.Fatalf("%q was sent, now %q is ready", sent, now)
+			}
+			sent = now
+		}
+		if whole, found := tt.stops.cut(text); !found || sent != tt.want || whole != tt.want {
+			t.Errorf("%q: %q sent, %q in all", tt.stops, sent, whole)
+		}
+	}
+}

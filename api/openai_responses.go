@@ -70,7 +70,7 @@ func (s *Server) responsesStream(w http.ResponseWriter, r *http.Request, c respo
 	a, text, err := s.answerText(ctx, c.asked, nil, func(text string, a Answer) {
 		if !begun {
 			begun = true
-			setAnswerHeader(w, a)
+			out.answered(a)
 			begin()
 		}
 		if text == "" {

@@ -36,15 +36,16 @@ func (u *chatFaults) stops(raw json.RawMessage) (stops chatStops) {
 	return stops
 }
 
-// cut returns the text before the first stop, and whether there is one.
+// cut returns the text before the stop that is complete first, and whether there is one. More text
+// does not change what it returns.
 func (stops chatStops) cut(text string) (string, bool) {
-	end := len(text)
+	begin, end := len(text), len(text)+1
 	for _, s := range stops {
-		if at := strings.Index(text[:end], s); at >= 0 {
-			end = at
+		if at := strings.Index(text, s); at >= 0 && (at+len(s) < end || at+len(s) == end && at < begin) {
+			begin, end = at, at+len(s)
 		}
 	}
-	return text[:end], end < len(text)
+	return text[:begin], end <= len(text)
 }
 
 // ready returns how much of a text that goes on can be sent: a stop may begin in the rest.
