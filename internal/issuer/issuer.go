@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -60,7 +61,8 @@ func (r *Refused) Unwrap() error { return r.error }
 // Verifier verifies tokens of one issuer. It is safe for concurrent use.
 type Verifier struct {
 	Options
-	client *http.Client
+	client  *http.Client
+	patient *patient
 
 	opening singleflight.Group
 
@@ -71,9 +73,10 @@ type Verifier struct {
 
 // New returns a verifier. It contacts nobody.
 func New(o Options) *Verifier {
-	return &Verifier{Options: o, client: &http.Client{
+	p := &patient{next: http.DefaultTransport.(*http.Transport).Clone(), now: o.Now, last: map[string]*attempt{}}
+	return &Verifier{Options: o, patient: p, client: &http.Client{
 		Timeout:   fetchTimeout,
-		Transport: &patient{next: http.DefaultTransport.(*http.Transport).Clone(), now: o.Now, last: map[string]*attempt{}},
+		Transport: p,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("the issuer redirects, which percached does not follow")
 		},
@@ -148,6 +151,7 @@ func (v *Verifier) open(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	if err := provider.Claims(&at); err != nil {
 		return nil, err
 	}
+	v.patient.forget(at.Keys) // the new set has no keys yet, so it may ask at once
 	known := oidc.NewVerifier(v.Issuer, keySet{oidc.NewRemoteKeySet(ctx, at.Keys)}, &oidc.Config{
 		ClientID: v.Audience, SupportedSigningAlgs: []string{oidc.RS256, oidc.ES256, oidc.EdDSA},
 		Now: func() time.Time { return v.Now().Add(-clockSkew) }, // go-oidc allows five minutes for nbf
@@ -238,15 +242,25 @@ type attempt struct {
 // errAskedNow says that an address answered just now, so that it is not asked again.
 var errAskedNow = errors.New("it was asked less than ten seconds ago")
 
+// forget lets an address be asked again at once.
+func (p *patient) forget(address string) {
+	if u, err := url.Parse(address); err == nil {
+		address = u.String()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.last, address)
+}
+
 // RoundTrip sends a request, unless the address was asked just now.
 func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	if ip := net.ParseIP(r.URL.Hostname()); r.URL.Scheme != "https" && r.URL.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, errors.New("its keys are not behind https")
 	}
-	url := r.URL.String()
+	address := r.URL.String()
 	p.mu.Lock()
 	now := p.now()
-	if last := p.last[url]; last != nil && now.Sub(last.at) < fetchPause {
+	if last := p.last[address]; last != nil && now.Sub(last.at) < fetchPause {
 		defer p.mu.Unlock()
 		if last.failed {
 			return nil, errors.New("it did not answer less than ten seconds ago")
@@ -254,7 +268,7 @@ func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errAskedNow
 	}
 	this := &attempt{now, true}
-	p.last[url] = this
+	p.last[address] = this
 	p.mu.Unlock()
 	resp, err := p.next.RoundTrip(r)
 	if err == nil {

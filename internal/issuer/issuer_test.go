@@ -349,3 +349,25 @@ func TestIsToken(t *testing.T) {
 		}
 	}
 }
+
+// Right tokens are accepted after the keys were renewed, also if a wrong one had them asked just before.
+func TestRenewalAfterWrongToken(t *testing.T) {
+	f := newFake(t)
+	v := f.verifier()
+	good := f.token(t, map[string]any{"exp": f.now.Add(24 * time.Hour).Unix()})
+	if _, err := v.Verify(t.Context(), good); err != nil {
+		t.Fatal(err)
+	}
+	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.now = f.now.Add(time.Hour) // the keys are still fresh
+	if _, err := v.Verify(t.Context(), sign(t, jose.ES256, other, f.id, f.claims(nil))); err == nil {
+		t.Error("a wrong signature is accepted")
+	}
+	f.now = f.now.Add(time.Second)
+	if _, err := v.Verify(t.Context(), good); err != nil {
+		t.Error(err)
+	}
+}
