@@ -68,6 +68,9 @@ func (m *Move) Run(ctx context.Context) (Moved, error) {
 	}
 	reset := map[string]any{"read_only": before.ReadOnly}
 	out, copied, err := m.copyFrozen(ctx)
+	if refused, ok := errors.AsType[notFrozen](err); ok { // nothing was changed
+		return out, refused.error
+	}
 	if err == nil {
 		reset["moved_to"] = nil
 		var known bool
@@ -78,10 +81,16 @@ func (m *Move) Run(ctx context.Context) (Moved, error) {
 	return out, errors.Join(err, m.undo(context.WithoutCancel(ctx), reset, copied))
 }
 
+// notFrozen says that the daemon refused to make the space read-only.
+type notFrozen struct{ error }
+
 // copyFrozen makes the space read-only and copies it. It says whether the other daemon has a
 // copy, which may be wrong.
 func (m *Move) copyFrozen(ctx context.Context) (out Moved, copied bool, err error) {
 	if err := m.freeze(ctx); err != nil {
+		if p, ok := errors.AsType[*client.ProblemError](err); ok && p.Problem.Status < http.StatusInternalServerError {
+			err = notFrozen{err}
+		}
 		return out, false, err
 	}
 	if err := m.awaitUploads(ctx); err != nil {

@@ -28,6 +28,7 @@ type daemon struct {
 	exists   bool
 	settings map[string]any
 	requests []string
+	readOnly bool // the token may change nothing
 	// lose says whether the response to a request is lost, and whether the daemon has done it.
 	lose func(request string) (lost, done bool, err error)
 }
@@ -87,6 +88,8 @@ func (d *daemon) serve(w http.ResponseWriter, request string, body []byte) {
 		problem(http.StatusNotFound)
 	case request == "GET ":
 		reply(http.StatusOK, about())
+	case strings.HasPrefix(request, "PATCH /settings") && d.readOnly:
+		problem(http.StatusForbidden)
 	case strings.HasPrefix(request, "PATCH /settings"):
 		var patch map[string]any
 		if err := json.Unmarshal(body, &patch); err != nil {
@@ -204,5 +207,15 @@ func check(t *testing.T, from, to *daemon, says string, here map[string]any, the
 	}
 	if to.exists != there {
 		t.Errorf("the space exists there: %v\n%s", to.exists, strings.Join(to.requests, "\n"))
+	}
+}
+
+// A move that is refused at once does not say that something is left.
+func TestMoveRefused(t *testing.T) {
+	from, to := &daemon{readOnly: true}, &daemon{}
+	check(t, from, to, "Forbidden", map[string]any{}, false)
+	m := move.Move{From: from.link(t), To: to.link(t), Space: space, Redirect: elsewhere, Stderr: io.Discard}
+	if _, err := m.Run(t.Context()); err == nil || strings.Contains(err.Error(), "read-only") {
+		t.Error(err)
 	}
 }
