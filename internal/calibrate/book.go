@@ -15,11 +15,15 @@ import (
 
 // On disk, a record is a key and a value.
 //
-//	key: 'P', first 16 bytes of SHA-256 of model, prompt and kind, each with a zero byte behind it
+//	key: 'C', first 16 bytes of SHA-256 of model, prompt and kind, each with a zero byte behind it
 //	value: format version (1), Record in JSON
 //
 // A record that cannot be read is as good as none: its questions are asked again.
 const version = 1
+
+// ownByte begins the keys of all records. The predictor's begin with P, and it deletes what it
+// cannot read there.
+const ownByte = 'C'
 
 // maxRecords is how many records are kept; the oldest decisions are deleted first.
 const maxRecords = 64
@@ -35,7 +39,7 @@ type Book struct {
 func Open(db *kv.DB) (*Book, error) {
 	b := &Book{db: db, records: map[Subject]Record{}}
 	err := db.View(func(tx *kv.Tx) error {
-		return tx.Scan([]byte{'P'}, func(_, value []byte, damage error) error {
+		return tx.Scan([]byte{ownByte}, func(_, value []byte, damage error) error {
 			var r Record
 			if damage == nil && len(value) > 0 && value[0] == version && json.Unmarshal(value[1:], &r) == nil {
 				b.records[r.Subject] = r
@@ -48,7 +52,7 @@ func Open(db *kv.DB) (*Book, error) {
 
 func key(s Subject) []byte {
 	sum := sha256.Sum256([]byte(s.Model + "\x00" + s.Prompt + "\x00" + s.Kind + "\x00"))
-	return append([]byte{'P'}, sum[:16]...)
+	return append([]byte{ownByte}, sum[:16]...)
 }
 
 // Get returns the record of a subject, a pending one if there is none. Its trials must

@@ -205,3 +205,22 @@ func TestBookIsBounded(t *testing.T) {
 		t.Error("the newest one went")
 	}
 }
+
+// The predictor deletes what it cannot read under its own letter.
+func TestKeysAreItsOwn(t *testing.T) {
+	b, db := open(t)
+	for n := range 40 {
+		if _, err := b.Skip(calibrate.Subject{Model: fmt.Sprint(n), Prompt: "p", Kind: "emails"}, "", then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	if err := db.View(func(tx *kv.Tx) error {
+		return tx.Scan([]byte{'C'}, func(_, _ []byte, damage error) error {
+			n++
+			return damage
+		})
+	}); err != nil || n != 40 {
+		t.Errorf("%d of 40 records under C, %v", n, err)
+	}
+}

@@ -19,5 +19,5 @@
 // Goroutines: none. A Book is safe for concurrent use.
 //
 // State on disk: one record for each model, prompt and kind of documents in the meta
-// database, under keys that begin with P; book.go describes the layout.
+// database, under keys that begin with C; book.go describes the layout.
 package calibrate
