@@ -2,7 +2,7 @@ package config
 
 import (
 	"fmt"
-	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -181,13 +181,18 @@ func Keys() []Key {
 
 // KeyOf finds a key by its name.
 func KeyOf(name string) (Key, bool) {
-	all := Keys()
-	i := slices.IndexFunc(all, func(k Key) bool { return k.Name == name })
-	if i < 0 {
-		return Key{}, false
-	}
-	return all[i], true
+	k, ok := keysByName()[name]
+	return k, ok
 }
+
+// keysByName keeps the table, because each command asks for a hundred keys.
+var keysByName = sync.OnceValue(func() map[string]Key {
+	all := map[string]Key{}
+	for _, k := range Keys() {
+		all[k.Name] = k
+	}
+	return all
+})
 
 // Flags gives a command flags for some keys. The flags set c at once.
 func (c *Config) Flags(cmd *cobra.Command, names ...string) {

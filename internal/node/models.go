@@ -74,6 +74,7 @@ func (n *Node) openEngine(ctx context.Context, c Options, log *slog.Logger, stde
 		if l.Model, err = models.Nano(n.Home.Path("models")); err != nil {
 			return err
 		}
+		l.Render = nil // llama.cpp knows its template, so no process needs to render it
 	} else {
 		l.Progress = cmdline.Progress(stderr, "loaded "+c.Model)
 	}
