@@ -65,8 +65,9 @@ stored, answer, asked, asked_answer, kind. All stored questions of a world and b
 together. For each asked question it prints the nearest stored ones, one JSON object a
 line: whether the answer is right, the features of the two questions, and their score. A
 paraphrase is also asked as if its own stored question were not there.`,
-		Args:    cobra.MinimumNArgs(1),
-		Example: `  percached-eval likeness --space demo=models/demo qabank/testdata/heldout/pairs.jsonl`,
+		Args: cobra.MinimumNArgs(1),
+		Example: `  percached-eval likeness --space demo=models/demo/inbox.mbox --space demo=models/demo/meetings \
+    --space second=qabank/testdata/heldout/world.mbox qabank/testdata/heldout/pairs.jsonl`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return printLikeness(cmd.Context(), cmd.OutOrStdout(), embedModel, spaces, files)
 		},

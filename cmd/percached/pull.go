@@ -37,7 +37,8 @@ func pullCommand() *cobra.Command {
   URL                 any address
 
 You can append @REVISION to a repository. Without an argument percached takes the
-largest model of the list that fits in a quarter of this machine's memory. The hub is
+largest model of the list with a free licence (Apache-2.0, MIT) that fits in a quarter of
+this machine's memory, or the smallest if none fits. The hub is
 Hugging Face, or the server that HF_ENDPOINT names. HF_TOKEN is sent to the hub only.
 
 To continue an interrupted download, run the same command again. percached checks the
