@@ -44,7 +44,7 @@ type victim struct {
 func TestKill(t *testing.T) {
 	kills := 200
 	if testing.Short() {
-		kills = 20
+		kills = 12
 	}
 	// Half of them on an encrypted folder.
 	t.Run("plain", func(t *testing.T) { kill(t, filepath.Join(t.TempDir(), "data"), kills/2) })

@@ -24,7 +24,7 @@ import (
 // The demo meets its expectations on a real daemon, and deletes the mail completely.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("TestScripts/demo runs the demo")
+		t.Skip("TestDemoInterrupted runs the demo with little prediction")
 	}
 	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "kept")
 	var out, errs bytes.Buffer

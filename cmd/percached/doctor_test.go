@@ -10,6 +10,7 @@ import (
 
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/selftest"
+	"github.com/percached/percached/internal/selftest/selftesting"
 )
 
 // Doctor reports a data folder that no command can use, even if it is not in use.
@@ -33,7 +34,11 @@ func TestDoctorFindsAWrongFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			cmd := doctorCommand(selftest.OpenLlama)
+			open := selftest.OpenLlama
+			if tc.says != "" { // the folder alone matters
+				open = selftesting.Opener("", "")
+			}
+			cmd := doctorCommand(open)
 			cmd.SetArgs([]string{"--data", dir, "--shape", "tiny"})
 			cmd.SetOut(&out)
 			cmd.SetErr(&out)

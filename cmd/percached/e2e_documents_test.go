@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"os"
 	"strings"
+	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -126,6 +127,10 @@ func boxed(w *world) (body []byte, kind string) {
 	b, err := os.ReadFile(mailbox)
 	if err != nil {
 		w.Fatal(err)
+	}
+	if testing.Short() { // idle work over all 62 mails takes long
+		const first = 16
+		b = []byte(strings.Join(strings.SplitN(string(b), "\n\nFrom ", first+1)[:first], "\n\nFrom ") + "\n")
 	}
 	var form bytes.Buffer
 	m := multipart.NewWriter(&form)

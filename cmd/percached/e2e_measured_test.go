@@ -107,7 +107,7 @@ func TestDeletedAnswer(t *testing.T) {
 	ctx := context.Background()
 	w.filled(ctx, mail, client.SettingsChange{Adaptive: new(false), Stride: new(5)})
 	kinds := []client.JobKind{client.JobKindHistory, client.JobKindPopulate, client.JobKindDecode, client.JobKindRestore}
-	for i, q := range []string{budgetQ, "When does the picnic take place?", "What is the code of the door?"} {
+	for i, q := range []string{budgetQ, "When does the picnic take place?", "What is the code of the door?"}[:repeated(3, 1)] {
 		a := w.asksIn(ctx, mail, client.Question{Question: q})
 		if a.Outcome == client.OutcomeAnswerHit || a.Entry == nil {
 			t.Fatalf("%+v", a)

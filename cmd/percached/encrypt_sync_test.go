@@ -121,6 +121,7 @@ func TestEncryptedSources(t *testing.T) {
 	next, backup := filepath.Join(t.TempDir(), "next"), filepath.Join(t.TempDir(), "backup")
 	ok(os.WriteFile(next, []byte("the next passphrase"), 0o600))
 	must(t, in("rekey", "--new-key-file", next)...)
+	ok(home.ChangeSecret(data, encryption.Source{File: next}, encryption.Source{File: next}, cheap))
 	t.Setenv("PERCACHED_KEY_FILE", next)
 	step("with another passphrase", 0, 0)
 	must(t, in("backup", backup)...)
@@ -139,7 +140,7 @@ func TestEncryptedSources(t *testing.T) {
 	// A backup brings no mail account into another folder.
 	t.Setenv("PERCACHED_KEY_FILE", right)
 	other := encryptedData(t)
-	ok(home.ChangeSecret(other, source(), encryption.Source{File: next}, encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1}))
+	ok(home.ChangeSecret(other, source(), encryption.Source{File: next}, cheap))
 	t.Setenv("PERCACHED_KEY_FILE", next)
 	must(t, "restore", backup, "--data", other)
 	if out := must(t, "sources", "list", "--data", other); !strings.Contains(out, "no sources") {

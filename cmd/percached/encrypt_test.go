@@ -23,6 +23,9 @@ import (
 	"github.com/percached/percached/internal/node"
 )
 
+// cheap is for tests, which open a folder often.
+var cheap = encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1}
+
 // encryptedData makes an encrypted data folder, which this test and its processes can open.
 func encryptedData(t *testing.T) string {
 	t.Helper()
@@ -31,7 +34,6 @@ func encryptedData(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Setenv("PERCACHED_KEY_FILE", key)
-	cheap := encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1} // tests open the folder often
 	if err := home.Encrypt(data, encryption.Source{File: key}, cheap); err != nil {
 		t.Fatal(err)
 	}
@@ -197,11 +199,13 @@ func marksIn(b []byte, answer string) (found []string) {
 func TestEncryptedFolder(t *testing.T) {
 	t.Setenv("PERCACHED_BUDGET_COMPUTE", "0")
 	everything := []string{"answer", "conversation", "document", "fact", "file", "question", "space", "synced file", "turn", "upload", "upload file"}
-	got := live(t, filepath.Join(t.TempDir(), "data"))
-	for _, where := range []string{"in use", "closed", "backup"} {
-		missing := slices.DeleteFunc(slices.Clone(everything), func(what string) bool { return slices.Contains(got[where], what) })
-		if len(missing) > 0 {
-			t.Errorf("plain, %s: %q is nowhere, so the test looks in the wrong place", where, missing)
+	if !testing.Short() {
+		got := live(t, filepath.Join(t.TempDir(), "data"))
+		for _, where := range []string{"in use", "closed", "backup"} {
+			missing := slices.DeleteFunc(slices.Clone(everything), func(what string) bool { return slices.Contains(got[where], what) })
+			if len(missing) > 0 {
+				t.Errorf("plain, %s: %q is nowhere, so the test looks in the wrong place", where, missing)
+			}
 		}
 	}
 	for where, found := range live(t, encryptedData(t)) {
@@ -308,6 +312,9 @@ func TestEncryptedUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, "rekey", "--new-key-file", next, "--data", data)
+	if err := home.ChangeSecret(data, encryption.Source{File: next}, encryption.Source{File: next}, cheap); err != nil {
+		t.Fatal(err)
+	}
 	if errs, status := restoreInto(t, data, archive, "--force"); status != commands.ExitFailed || !strings.Contains(errs, "wrong") {
 		t.Errorf("with the old passphrase: %d %s", status, errs)
 	}
@@ -351,7 +358,6 @@ func TestEncryptedExport(t *testing.T) {
 		t.Errorf("a plain folder: status %d: %s", status, errs)
 	}
 	second := filepath.Join(t.TempDir(), "second")
-	cheap := encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1}
 	if err := home.Encrypt(second, encryption.Source{File: os.Getenv("PERCACHED_KEY_FILE")}, cheap); err != nil {
 		t.Fatal(err)
 	}

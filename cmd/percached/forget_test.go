@@ -57,8 +57,8 @@ func traces(t *testing.T, dir string, tokens []byte) (found []string) {
 		if what := holds(b); what != "" {
 			found = append(found, name+": "+what)
 		}
-		if filepath.Dir(name) == "." || strings.HasPrefix(name, "meta") || strings.HasPrefix(name, "tensors") {
-			return nil // nothing is compressed there
+		if filepath.Dir(name) == "." || strings.HasPrefix(name, "meta") || strings.HasPrefix(name, "tensors") || strings.HasPrefix(name, "models") {
+			return nil // nothing of documents is compressed there
 		}
 		for i := range b { // the index compresses blocks; where they begin is its own business
 			if holds(unsnap(b[i:])) != "" {
@@ -143,7 +143,7 @@ func TestForgottenIsGone(t *testing.T) {
 		Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish. Tell nobody else about it."}},
 	}
 	if _, err := s.Library.Add(ctx, nodetest.Space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
-		for i := range nodetest.Names() {
+		for i := range repeated(len(nodetest.Names()), 3) {
 			if err := emit(nodetest.Letter(i, 0)); err != nil {
 				return err
 			}

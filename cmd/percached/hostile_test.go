@@ -67,7 +67,7 @@ func sent(t *testing.T, address, text string) (status int, problem string) {
 // TestSlowSenders: a client that stops within a request blocks nothing for long.
 func TestSlowSenders(t *testing.T) {
 	a := startServeWith(t, func(c *config.Config) {
-		c.Serving.SendTimeout, c.Serving.HeaderTimeout = 200*time.Millisecond, 3*time.Second
+		c.Serving.SendTimeout, c.Serving.HeaderTimeout = 200*time.Millisecond, time.Duration(repeated(3, 1))*time.Second
 	})
 	a.ready()
 	call[api.Space](a, "POST", "/v1/spaces", `{"name":"mail"}`)

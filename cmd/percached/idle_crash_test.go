@@ -58,7 +58,7 @@ type toil struct {
 func TestKillIdleWork(t *testing.T) {
 	kills, mails := 100, 30
 	if testing.Short() {
-		kills, mails = 6, 12
+		kills, mails = 6, 6
 	}
 	h := &toil{
 		T: t, rng: rand.New(rand.NewPCG(4, 2)), data: filepath.Join(t.TempDir(), "data"),

@@ -38,6 +38,9 @@ func TestWarmEqualsCold(t *testing.T) {
 		operations, least = 120, 1
 	}
 	for _, placement := range []string{"sequential", "parallel"} {
+		if testing.Short() && placement == "sequential" { // TestMeasured compares it, too
+			continue
+		}
 		t.Run(placement, func(t *testing.T) {
 			l := &life{T: t, rng: rand.New(rand.NewPCG(7, uint64(len(placement)))), docs: map[int]int{}, runs: map[answer.Outcome]int{}}
 			l.c = node.Default()

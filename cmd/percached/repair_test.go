@@ -21,7 +21,7 @@ import (
 // The damaged database stays beside the new one.
 func TestRepair(t *testing.T) {
 	base := t.TempDir()
-	killed, closed, want := usedFolder(t, filepath.Join(base, "data"))
+	killed, closed, want := usedFolder(t)
 	dir := filepath.Join(base, "trial")
 	for _, tc := range []struct {
 		name  string
@@ -104,7 +104,7 @@ func TestRepair(t *testing.T) {
 // damaged one.
 func TestMissingDatabase(t *testing.T) {
 	base := t.TempDir()
-	_, closed, _ := usedFolder(t, filepath.Join(base, "data"))
+	_, closed, _ := usedFolder(t)
 	for _, to := range []string{"elsewhere", "meta.damaged"} {
 		dir := filepath.Join(base, "trial")
 		closed.Write(t, dir)
@@ -120,7 +120,7 @@ func TestMissingDatabase(t *testing.T) {
 // After any damage of the database, the error names the commands that help.
 func TestDamageNamesWayOut(t *testing.T) {
 	base := t.TempDir()
-	_, closed, _ := usedFolder(t, filepath.Join(base, "data"))
+	_, closed, _ := usedFolder(t)
 	for name, damage := range map[string]func(meta string) error{
 		"gone":    os.RemoveAll,
 		"damaged": func(meta string) error { return os.Truncate(filepath.Join(meta, "MANIFEST"), 3) },

@@ -48,7 +48,7 @@ func TestRestoreRefusesDamaged(t *testing.T) {
 		trials[fmt.Sprint("cut at ", n)] = whole[:n]
 	}
 	rng := rand.New(rand.NewPCG(7, 7))
-	for range 12 {
+	for range repeated(12, 3) {
 		b := bytes.Clone(whole)
 		at := 10 + rng.IntN(len(b)-10) // behind the header of gzip, which says nothing
 		b[at] ^= 1 << rng.IntN(8)
@@ -119,7 +119,7 @@ func TestRestoreKilled(t *testing.T) {
 	}
 	kills := 24
 	if testing.Short() {
-		kills = 6
+		kills = 4
 	}
 	k := &restoreKiller{T: t, rng: rand.New(rand.NewPCG(2, 6)), dir: dir, archives: archives, now: "old", ended: map[string]int{}}
 	for n := range kills {

@@ -27,13 +27,12 @@ func TestSentencesNameNoOperation(t *testing.T) {
 		}
 		return name
 	}
-	cost := encryption.Cost{Time: 1, MemoryKiB: 8, Threads: 1}
 	right := encryption.Source{File: write(filepath.Join(t.TempDir(), "right"), "correct horse battery staple")}
 	wrong := encryption.Source{File: write(filepath.Join(t.TempDir(), "wrong"), "battery staple correct horse")}
 	folder := func() string {
 		t.Helper()
 		dir := t.TempDir()
-		if err := home.Encrypt(dir, right, cost); err != nil {
+		if err := home.Encrypt(dir, right, cheap); err != nil {
 			t.Fatal(err)
 		}
 		return dir

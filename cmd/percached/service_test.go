@@ -162,7 +162,7 @@ func TestTogether(t *testing.T) {
 	secret := &knowledgebank.Source{
 		Key: "secret", Title: canary, Source: "note", Blocks: []knowledgebank.Block{{Text: "The password of " + canary + " is swordfish."}},
 	}
-	for i := range 12 {
+	for i := range repeated(12, 4) {
 		if _, err := s.Library.Add(ctx, nodetest.Space, func(_ context.Context, emit func(*knowledgebank.Source) error, _ func(string, error)) error {
 			if err := emit(nodetest.Letter(i%3, i)); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,9 +39,25 @@ func storedIn(t *testing.T, dir string) kvtest.Files {
 	return s
 }
 
+// used is made by the first test that needs it, since making it takes a second.
+var used struct {
+	sync.Once
+	killed, closed kvtest.Files
+	titles         []string
+}
+
 // usedFolder returns a data folder with some history, both in use and closed, and the titles of
-// its documents.
-func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles []string) {
+// its documents. Nobody may change them.
+func usedFolder(t *testing.T) (killed, closed kvtest.Files, titles []string) {
+	t.Helper()
+	used.Do(func() { used.killed, used.closed, used.titles = makeUsedFolder(t, filepath.Join(t.TempDir(), "data")) })
+	if used.closed == nil {
+		t.Fatal("the folder could not be made")
+	}
+	return used.killed, used.closed, used.titles
+}
+
+func makeUsedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles []string) {
 	t.Helper()
 	ctx := context.Background()
 	c := node.Default()
@@ -98,13 +115,13 @@ func usedFolder(t *testing.T, dir string) (killed, closed kvtest.Files, titles [
 // deleted one, or refuses, names the file and changes nothing.
 func TestSweep(t *testing.T) {
 	base := t.TempDir()
-	killed, closed, want := usedFolder(t, filepath.Join(base, "data"))
+	killed, closed, want := usedFolder(t)
 	step, stepOfManifest := 11, 1
 	switch {
 	case os.Getenv(fullSweep) != "":
 		step = 1
 	case testing.Short():
-		step, stepOfManifest = 41, 4
+		step, stepOfManifest = 83, 8
 	}
 	type row struct{ trials, whole, refused int }
 	table := map[string]*row{}

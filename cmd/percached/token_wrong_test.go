@@ -93,7 +93,7 @@ func TestWrongTokenFiles(t *testing.T) {
 	if len(every) < 35 {
 		t.Fatalf("only %d commands: %v", len(every), every)
 	}
-	for _, tc := range wrongTokens {
+	for n, tc := range wrongTokens {
 		for _, daemon := range []bool{false, true} {
 			t.Run(tc.name+map[bool]string{true: ", beside a daemon"}[daemon], func(t *testing.T) {
 				dir := withTokens(t)
@@ -112,8 +112,11 @@ func TestWrongTokenFiles(t *testing.T) {
 					}
 				}
 				before := holdings(t, dir)
-				for _, args := range every {
+				for i, args := range every {
 					if args[0] == "doctor" { // below: it looks at models, too
+						continue
+					}
+					if testing.Short() && i%5 != n%5 { // each kind with a fifth of the commands
 						continue
 					}
 					var out, log bytes.Buffer
