@@ -328,13 +328,20 @@ func realDir(dir string) string {
 		return real
 	}
 	to, err := os.Readlink(dir)
-	switch {
-	case err != nil:
+	if err != nil {
 		return dir
-	case filepath.IsAbs(to):
-		return to
 	}
-	return filepath.Join(filepath.Dir(dir), to)
+	if !filepath.IsAbs(to) {
+		parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
+		if err != nil {
+			return dir
+		}
+		to = filepath.Join(parent, to)
+	}
+	if to = filepath.Clean(to); !pathExists(to + lastSuffix) {
+		return dir // it leads nowhere for another reason, such as a disk that is not mounted
+	}
+	return to
 }
 
 func pathExists(path string) bool {

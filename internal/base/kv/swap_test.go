@@ -204,3 +204,18 @@ func TestCrashInSwapBehindLink(t *testing.T) {
 		})
 	}
 }
+
+// A link that leads nowhere is no place for a new database: its disk may not be mounted.
+func TestOpenBehindLinkToNothing(t *testing.T) {
+	at := t.TempDir()
+	link, nothing := filepath.Join(at, "meta"), filepath.Join(at, "disk", "meta")
+	if err := os.Symlink(nothing, link); err != nil {
+		t.Fatal(err)
+	}
+	if db, err := Open(link, small()); err == nil {
+		t.Error("it opened a new database", db.Close())
+	}
+	if pathExists(filepath.Dir(nothing)) {
+		t.Error("it made a folder where the link leads")
+	}
+}
