@@ -16,6 +16,7 @@ import (
 	"github.com/percached/percached/api/client"
 	"github.com/percached/percached/internal/base/cmdline"
 	"github.com/percached/percached/internal/base/fault"
+	"github.com/percached/percached/internal/inbox"
 	"github.com/percached/percached/internal/link"
 	"github.com/percached/percached/knowledgebank/reader"
 )
@@ -313,7 +314,13 @@ func (a *addRun) sendPortion(ctx context.Context, files []inputFile) error {
 func (a *addRun) awaitUpload(ctx context.Context, sent *client.UploadStatus, files int) error {
 	up, err := a.follow(ctx, sent)
 	failed := err == nil && up.State == client.UploadStateFailed
-	if failed && files > 1 { // all are sent again, and counted then
+	if failed && deref(up.Error) == inbox.InternalError { // the next run sends the files again
+		return fault.New(fault.Unavailable, "cli.add", "%s", *up.Error)
+	}
+	if failed && files > 1 { // they are sent again, and what is stored is unchanged then
+		r := &a.report
+		r.Added, r.Replaced, r.Chunks = r.Added+up.Added, r.Replaced+up.Replaced, r.Chunks+up.Chunks
+		r.Unchanged -= up.Added + up.Replaced
 		return uploadFailed{errors.New(deref(up.Error))}
 	}
 	switch {

@@ -220,10 +220,13 @@ func permanent(err error, attempts int) bool {
 	return true
 }
 
+// InternalError is why an upload failed if no file of it is to blame.
+const InternalError = "internal error; the log of percached says what happened"
+
 // why is an error as clients see it.
 func why(err error) string {
 	if fault.KindOf(err) == fault.Internal {
-		return "internal error; the log of percached says what happened"
+		return InternalError
 	}
 	return fault.Sentence(bare(err))
 }
