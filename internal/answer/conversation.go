@@ -66,8 +66,8 @@ func (a *Asker) openDialog(q *Question) (d dialog, err error) {
 		q.said = append(q.said, t.Chunks...)
 	}
 	q.said = unique(q.said)
-	if q.alive, err = a.Knowledge.Chunks(q.Space, q.said); err != nil {
-		return d, err
+	if q.alive, err = a.Knowledge.Chunks(q.Space, q.said); err != nil && fault.KindOf(err) != fault.Internal {
+		return d, err // a damaged chunk is left out, as in retrieve
 	}
 	if d.Instructions != "" {
 		q.Instructions, q.instructed = strings.TrimSpace(d.Instructions+"\n\n"+q.Instructions), true
@@ -141,7 +141,11 @@ func (a *Asker) continueDialog(q Question, d dialog, answer *Answer) {
 			_, err := a.Conversations.Append(q.Space, d.ID, conversation.Turn{Role: conversation.User, Text: asked}, said)
 			return err
 		}); err != nil {
-			answer.addNote("the question and its answer were not added to the conversation")
+			note := "the question and its answer were not added to the conversation"
+			if fault.KindOf(err) == fault.Conflict && !errors.Is(err, errGone) {
+				note += ", which is full; begin another"
+			}
+			answer.addNote(note)
 			a.Logger.Warn("a conversation was not continued", "space", q.Space, "kind", fault.KindOf(err))
 			return
 		}
