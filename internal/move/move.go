@@ -88,9 +88,6 @@ type notFrozen struct{ error }
 // copy, which may be wrong.
 func (m *Move) copyFrozen(ctx context.Context) (out Moved, copied bool, err error) {
 	if err := m.freeze(ctx); err != nil {
-		if p, ok := errors.AsType[*client.ProblemError](err); ok && p.Problem.Status < http.StatusInternalServerError {
-			err = notFrozen{err}
-		}
 		return out, false, err
 	}
 	if err := m.awaitUploads(ctx); err != nil {
@@ -108,8 +105,11 @@ func (m *Move) copyFrozen(ctx context.Context) (out Moved, copied bool, err erro
 func (m *Move) freeze(ctx context.Context) error {
 	done := cmdline.Waiting(m.Stderr, "waiting for changes in progress")
 	defer done()
-	for {
+	for first := true; ; first = false {
 		err := m.set(ctx, map[string]any{"read_only": true})
+		if p, ok := errors.AsType[*client.ProblemError](err); ok && first && p.Problem.Status < http.StatusInternalServerError {
+			return notFrozen{err}
+		}
 		if fault.KindOf(err) != fault.Timeout || ctx.Err() != nil {
 			return err
 		}
