@@ -15,7 +15,7 @@ func TestRelativeTime(t *testing.T) {
 		"Who is away this Monday?", "What is due soon?", "Is Ana still ill?", "Has Bo paid yet?", "What is due in two days?", "What happened two weeks ago?",
 		"What is so far decided?", "Which events are upcoming?", "Who is on duty on Monday?", "What is planned for the weekend?", "Who called this morning?",
 		"How many days until the exam?", "Which invoices are overdue?", "What are the most recent offers?", "What is the current rent?", "What is coming up?",
-		"What's due within a month?", "TODAY?",
+		"What's due within a month?", "TODAY?", "What is due <today>?",
 	} {
 		if !qabank.RelativeTime(q) {
 			t.Errorf("%q has a relative time", q)
@@ -36,7 +36,7 @@ func TestFollowUp(t *testing.T) {
 	for _, q := range []string{
 		"and him?", "what about the second one?", "Why?", "how much was it?", "when did she say that?", "And Ana?", "Which one?", "Is that true?",
 		"Where is it?", "Who is he?", "What about Ana?", "the second one", "How much?", "Who else?", "Did Ana call him?", "Are you sure?", "",
-		"What did they decide?", "Is this right?", "When exactly?", "or on Monday?", "What happened then?", "What is their address?", "the latter?", "Who was there?",
+		"What did they decide?", "Is this right?", "When exactly?", "or on Monday?", "What happened then?", "What is their address?", "the latter?", "Who was there?", "> And what about Ana?",
 	} {
 		if !qabank.FollowUp(q) {
 			t.Errorf("%q leans on what was said before", q)

@@ -279,7 +279,7 @@ func sameDay(a, b time.Time) bool {
 
 // plainWords returns a question's words in lower case, without marks and 's.
 func plainWords(question string) []string {
-	words := strings.Fields(strings.NewReplacer("-", " ", ",", " ", "/", " ").Replace(strings.ToLower(Normalise(question))))
+	words := strings.Fields(strings.NewReplacer("-", " ", ",", " ", "/", " ", "<", " ", ">", " ").Replace(strings.ToLower(Normalise(question))))
 	for i, w := range words {
 		words[i] = strings.TrimSuffix(w, "'s")
 	}
