@@ -152,8 +152,8 @@ func (h *EventBus) Publish(e Event) {
 	}
 }
 
-// Forget forgets the events kept for a space's tokens, and ends their streams. A deleted space's tokens are revoked
-// before; those of a new space of the same name must not receive its events.
+// Forget deletes the events kept for a space's tokens, and ends their streams. A deleted space's
+// tokens are revoked before; those of a new space of the same name must not receive its events.
 func (h *EventBus) Forget(space string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

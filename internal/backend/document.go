@@ -256,7 +256,8 @@ func (b *Backend) deleteDocument(ctx context.Context, o api.DeleteDocumentReques
 func (b *Backend) deleteSpace(ctx context.Context, o api.DeleteRequest) (api.Receipt, error) {
 	b.spacesMu.Lock()
 	got, err := b.removeSpace(ctx, o.Space)
-	b.spacesMu.Unlock() // cleaning up is slow
+	b.Events.Forget(o.Space) // of a stream that began meanwhile
+	b.spacesMu.Unlock()      // cleaning up is slow
 	if err != nil {
 		return api.Receipt{}, err
 	}
