@@ -12,8 +12,8 @@
 # The tables, and the hours that each takes with both models on two cores. TABLE-smollm2 and
 # TABLE-gemma take one model:
 #
-#	mail        48 mails in EnronQA's layout, in the inboxes of 12 people     2.5
-#	talks       five conversations of LoCoMo                                 2.5
+#	mail        48 mails in EnronQA's layout, in the inboxes of 12 people     3
+#	talks       five conversations of LoCoMo                                 2
 #	meetings    six meetings of QMSum, each question also in other words     1.6
 #	ablation    mail of three people: percached without one part             1 (SmolLM2)
 #	thresholds, strides, limits                                              1 (SmolLM2)
