@@ -293,7 +293,6 @@ func (p *program) mark(properties dict) {
 	}
 	m := mark{}
 	if s, ok := p.f.resolve(properties["ActualText"]).(str); ok {
-		const perStep = 64
 		if !p.f.budget.spendSteps(len(s) / perStep) {
 			return
 		}

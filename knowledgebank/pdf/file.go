@@ -225,7 +225,6 @@ func (f *file) unpack(num int, e entry) (any, bool) {
 	}
 	i := e.index
 	if i < 0 || i >= len(p.numbers) || p.numbers[i] != num {
-		const perStep = 64
 		if !f.budget.spendSteps(len(p.numbers) / perStep) {
 			return nil, false
 		}

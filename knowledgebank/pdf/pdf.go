@@ -186,6 +186,9 @@ func (b *budget) overLimit(format string, args ...any) {
 // step spends one step. It returns false if none is left.
 func (b *budget) step() bool { return b.spendSteps(1) }
 
+// perStep is how many bytes or numbers in a row are looked through in a step.
+const perStep = 64
+
 // spendSteps spends n steps.
 func (b *budget) spendSteps(n int) bool {
 	if b.steps < n {

@@ -33,7 +33,7 @@ func split(text string) (out []token, more bool) {
 			for end < len(r) && (r[end] == '+' || r[end] == '#') {
 				end++
 			}
-		case c == '%' || c == '&' || c == '#' || c == '+' || c == '=' || unicode.Is(unicode.Sc, c) || unicode.Is(unicode.So, c) || unicode.Is(unicode.Sm, c):
+		case c == '%' || c == '&' || c == '#' || unicode.In(c, unicode.Sc, unicode.Sm, unicode.So):
 		default:
 			comma = comma || strings.ContainsRune(",;:.!?()", c) && !abbreviates(out, r, i)
 			i++
